@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from subprocess import DEVNULL, PIPE, Popen
 
 from bench.core.typed import typed
 
@@ -90,9 +91,8 @@ def mutated(root: Path, mutant: Mutant) -> str:
     if (found := text.count(mutant.old)) != 1:
         raise OutOfDateError(f"'{mutant.name}': {mutant.file} has {mutant.old!r} {found} times instead of once")
     broken = text.replace(mutant.old, mutant.new)
-    check = (
-        ["python3", "-c", "import ast, sys; ast.parse(sys.stdin.read())"] if path.suffix == ".py" else ["bash", "-n"]
-    )
+    parse = "import ast, sys; ast.parse(sys.stdin.read())"
+    check = ["python3", "-c", parse] if path.suffix == ".py" else ["bash", "-n"]
     if subprocess.run(check, input=broken, text=True, check=False).returncode:
         raise OutOfDateError(f"'{mutant.name}': {mutant.file} would be no valid code")
     return broken
@@ -136,15 +136,7 @@ def failure(copy: Path, tests: Sequence[str], most_s: int) -> str | None:
         command = [*(("bats", "--tap") if kind[0].endswith(".bats") else PYTEST), *kind]
         # No bytecode: Python identifies it by size and mtime (s) of the source, which may be equal for a mutant.
         env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        process = subprocess.Popen(
-            command,
-            cwd=copy,
-            env=env,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        process = Popen(command, cwd=copy, env=env, text=True, stdin=DEVNULL, stdout=PIPE, start_new_session=True)
         late = threading.Timer(most_s, os.killpg, (process.pid, signal.SIGKILL))
         late.start()
         said = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 
@@ -51,6 +51,7 @@ def unequal(bursty: Draw, steady: Draw, services: int, half: bool = False) -> li
     return [bursty] * count + [steady] * (services - count)
 
 
+BEYOND = "beyond what is presumed"
 CASES: dict[str, Callable[[int], list[Draw]]] = {
     "half lose 5 each time, half 50 in one of ten": lambda n: unequal(burst(50, 10), each_time(5), n, half=True),
     "one loses 60 in one of six, others 10 each time": lambda n: unequal(burst(60, 6), each_time(10), n),
@@ -61,9 +62,7 @@ CASES: dict[str, Callable[[int], list[Draw]]] = {
     "all lose 1 to 3": lambda n: [few] * n,
     "all lose 4 in one of twenty": lambda n: [rarely] * n,
     # What the test presumes not to happen: docs/measuring.md says so.
-    "beyond what is presumed: one loses 400 in one of three, others 133": lambda n: unequal(
-        burst(400, 3), each_time(133), n
-    ),
+    f"{BEYOND}: one loses 400 in one of three, others 133": lambda n: unequal(burst(400, 3), each_time(133), n),
 }
 
 
@@ -104,35 +103,28 @@ def heap(
 
 
 def errors(tables: int) -> None:
-    for name in CASES:
-        for count in (2, 8):
-            for rounds in (3, 6, 8, 12):
-                ours = false_share(tables, name, count, rounds)
-                alike = false_share(tables, name, count, rounds, alike=True)
-                words = f"false {ours:.1%}, of one server {alike:.1%}"
-                print(f"{name}: {count} services, {rounds} rounds: {words}", flush=True)
+    for name, count, rounds in product(CASES, (2, 8), (3, 6, 8, 12)):
+        ours, alike = (false_share(tables, name, count, rounds, alike=one) for one in (False, True))
+        words = f"false {ours:.1%}, of one server {alike:.1%}"
+        print(f"{name}: {count} services, {rounds} rounds: {words}", flush=True)
 
 
 def power(tables: int) -> None:
-    for lost in (5, 10, 25, 50, 130):
-        for count in (2, 8):
-            for rounds in (3, 4, 6, 12):
-                random, draws = np.random.default_rng(rounds), [each_time(lost)] + [each_time(0)] * (count - 1)
-                rows = [[services(random, draws, rounds)] for _ in range(tables)]
-                ours, alike = (sum(is_called(row, alike=one) for row in rows) / tables for one in (False, True))
-                words = f"called {ours:.0%}, of one server {alike:.0%}"
-                print(f"{lost} of {SENT} against none: {count} services, {rounds} rounds: {words}", flush=True)
+    for lost, count, rounds in product((5, 10, 25, 50, 130), (2, 8), (3, 4, 6, 12)):
+        random, draws = np.random.default_rng(rounds), [each_time(lost)] + [each_time(0)] * (count - 1)
+        rows = [[services(random, draws, rounds)] for _ in range(tables)]
+        ours, alike = (sum(is_called(row, alike=one) for row in rows) / tables for one in (False, True))
+        words = f"called {ours:.0%}, of one server {alike:.0%}"
+        print(f"{lost} of {SENT} against none: {count} services, {rounds} rounds: {words}", flush=True)
 
 
 def growth(tables: int) -> None:
-    random = np.random.default_rng(1)
-    for rate in (600, 6000, 25_000):
-        for seconds in (10, 60, 120, 600):
-            for fills, leak in ((4e6, 0), (30e6, 0), (0, 0), (0, 100)):
-                made = [[heap(random, rate * seconds, seconds, fills, leak)] for _ in range(tables)]
-                before, now = (Counter(slope(one, NEGLIGIBLE, least).word for one in made) for least in (None, seconds))
-                what = f"fills {fills / 1e6:.0f} MB in 3 s, leaks {leak} bytes a request"
-                print(f"{rate}/s for {seconds} s, {what}: {dict(now)}; before: {dict(before)}", flush=True)
+    random, kinds = np.random.default_rng(1), ((4e6, 0), (30e6, 0), (0, 0), (0, 100))
+    for rate, seconds, (fills, leak) in product((600, 6000, 25_000), (10, 60, 120, 600), kinds):
+        made = [[heap(random, rate * seconds, seconds, fills, leak)] for _ in range(tables)]
+        before, now = (Counter(slope(one, NEGLIGIBLE, least).word for one in made) for least in (None, seconds))
+        what = f"fills {fills / 1e6:.0f} MB in 3 s, leaks {leak} bytes a request"
+        print(f"{rate}/s for {seconds} s, {what}: {dict(now)}; before: {dict(before)}", flush=True)
 
 
 if __name__ == "__main__":

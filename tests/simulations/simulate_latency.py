@@ -107,17 +107,13 @@ def called_pairs(host: Host, rounds: int, tables: int, tail: float, seed: int = 
 
 def main() -> None:
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    tail = 4.0
-    rng = np.random.default_rng(1)
-    usual, slow = (
-        quantile(np.concatenate([latencies(rng, HOSTS["calm"], 0.3, one) for _ in range(200)]), 0.99)
-        for one in (1.0, tail)
-    )
+    rng, tail, calm = np.random.default_rng(1), 4.0, HOSTS["calm"]
+    both = (np.concatenate([latencies(rng, calm, 0.3, one) for _ in range(200)]) for one in (1.0, tail))
+    usual, slow = (quantile(one, 0.99) for one in both)
     print(f"p99 of the slower half on a calm host: {slow / usual:.2f} times that of the others")
-    for rounds in map(int, sys.argv[2:] or ("6", "8", "11")):
-        for name, host in HOSTS.items():
-            false, called = false_tables(host, rounds, tables), called_pairs(host, rounds, max(1, tables // 5), tail)
-            print(f"{rounds} rounds, {name}: false in {false} of {tables} tables; {called:.0%} called", flush=True)
+    for rounds, (name, host) in product(map(int, sys.argv[2:] or ("6", "8", "11")), HOSTS.items()):
+        false, called = false_tables(host, rounds, tables), called_pairs(host, rounds, max(1, tables // 5), tail)
+        print(f"{rounds} rounds, {name}: false in {false} of {tables} tables; {called:.0%} called", flush=True)
 
 
 if __name__ == "__main__":

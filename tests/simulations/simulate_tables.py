@@ -82,19 +82,10 @@ def observations(
                 values = level + start[members] + size * spread.window * scales[members] * noise(len(members))
                 kept = rng.random(len(members)) >= spread.missing
                 free = values if spread.steady is None else values + spread.steady * noise(len(members))
-                made += [
-                    Observation(
-                        name,
-                        number,
-                        f"s{place:02}",
-                        truths[place] + value + biases[place],
-                        steady=None if spread.steady is None else truths[place] + steady,
-                    )
-                    for place, value, steady, here in zip(
-                        members.tolist(), values.tolist(), free.tolist(), kept, strict=True
-                    )
-                    if here
-                ]
+                seen = zip(*(part[kept].tolist() for part in (members, values, free)), strict=True)
+                for place, value, steady in seen:
+                    own = None if spread.steady is None else truths[place] + steady
+                    made.append(Observation(name, number, f"s{place:02}", truths[place] + value + biases[place], own))
     return made
 
 
@@ -121,17 +112,11 @@ class Tally:
 
     def line(self, looks: Sequence[int]) -> str:
         each = self.held / np.maximum(self.shown, 1)
-        parts = [
-            f"{look}: own hold {share:.1%} ({least:.0%} to {most:.0%}), family misses {missed / self.tables:.1%}, "
-            f"+-{width:.1%}"
-            for look, share, least, most, missed, width in zip(
-                looks, self.coverage, each.min(axis=1), each.max(axis=1), self.missed, self.widths, strict=True
-            )
-        ]
-        return (
-            "; ".join(parts)
-            + f" | false verdict {self.false / self.tables:.1%}, denied {self.denied / max(1, self.different):.2%}"
-        )
+        figures = (self.coverage, each.min(axis=1), each.max(axis=1), self.missed / self.tables, self.widths)
+        words = "{}: own hold {:.1%} ({:.0%} to {:.0%}), family misses {:.1%}, +-{:.1%}"
+        parts = [words.format(look, *shares) for look, *shares in zip(looks, *figures, strict=True)]
+        false, denied = self.false / self.tables, self.denied / max(1, self.different)
+        return f"{'; '.join(parts)} | false verdict {false:.1%}, denied {denied:.2%}"
 
 
 def simulate(

@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from make_run import entry, output_of, write_measured, write_measurement, write_run
+from make_run import output_of, plan_lines, write_measured, write_measurement, write_run
 
 from bench.__main__ import main
 from bench.cli.report import build_verb
@@ -19,9 +19,8 @@ from bench.records.record import Record, load
 
 def write_a_run_of_each_tool(folder: Path) -> Path:
     """Writes a run without faults."""
-    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
-    lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
-    return write_measured(folder, lines, 4000)
+    loads = (("wrk", "c64"), ("hey", "c64"), ("ab", "c16n1000"), ("vegeta", "r500"))
+    return write_measured(folder, plan_lines(("aiohttp", "json", *load) for load in loads), 4000)
 
 
 def build(folder: Path) -> list[Record]:

@@ -46,9 +46,7 @@ EXEMPTIONS = (
     Exemption(INSPECTING, "adds capabilities: SYS_PTRACE", "only with it are a service's sockets and stacks seen"),
     Exemption(INSPECTING, "shares a PID namespace (pid)", "that of the service which it looks into"),
     Exemption(INSPECTING, "leaves the internal network (network_mode)", "it has the service's own network, or none"),
-    Exemption(
-        "own-*", f"adds capabilities: {', '.join(sorted(CAPABILITIES))}", "a database's entrypoint gives its files away"
-    ),
+    Exemption("own-*", f"adds capabilities: {', '.join(sorted(CAPABILITIES))}", "an entrypoint gives its files away"),
     Exemption("own-*", "its root is writable", "a user's own service may not be made for a read-only one"),
     Exemption("own-*", "has no limit of open files", "as its file says; the engine's own limit holds"),
 )
@@ -86,11 +84,8 @@ def faults(service: Mapping[str, Any], networks: Mapping[str, Any], project: str
     logging = service.get("logging") or {}
     if logging.get("driver") != "json-file" or not (logging.get("options") or {}).get("max-size"):
         yield "its log has no limit"
-    yield from (
-        f"is on {name}, which leads out of the run"
-        for name in service.get("networks") or ()
-        if not _closed(networks.get(name))
-    )
+    reached = [name for name in service.get("networks") or () if not _closed(networks.get(name))]
+    yield from (f"is on {name}, which leads out of the run" for name in reached)
     if service.get("ports"):
         yield "publishes a port"
     yield from (f"sets {name} for the host" for name in service.get("sysctls") or () if not name.startswith("net."))
@@ -144,12 +139,8 @@ def inspected(container: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         "ports": host.get("PortBindings") or host.get("PublishAllPorts"),
         "sysctls": host.get("Sysctls"),
         "volumes": [
-            {
-                "type": one["Type"],
-                "source": one.get("Name") or one["Source"],
-                "target": one["Destination"],
-                "read_only": not one["RW"],
-            }
+            {"type": one["Type"], "source": one.get("Name") or one["Source"]}
+            | {"target": one["Destination"], "read_only": not one["RW"]}
             for one in container.get("Mounts") or ()
         ],
         # The engine masks parts of /proc and /sys unless a container is privileged.
@@ -172,11 +163,8 @@ def read(document: Any) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, 
     """(containers, networks) from the output of Compose or `docker inspect`."""
     if isinstance(document, Mapping):
         return list(document["services"].items()), dict(document.get("networks") or {})
-    networks = {
-        one["Name"]: {"internal": one["Internal"], "driver_opts": one.get("Options")}
-        for one in document
-        if "IPAM" in one
-    }
+    found = [one for one in document if "IPAM" in one]
+    networks = {one["Name"]: {"internal": one["Internal"], "driver_opts": one.get("Options")} for one in found}
     return [inspected(one) for one in document if "HostConfig" in one], networks
 
 

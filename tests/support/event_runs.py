@@ -14,6 +14,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from text_files import written
+
 from bench.plan.event import EventCase
 from bench.plan.events import EVENTS
 from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, GrowthSample, dump
@@ -49,41 +51,21 @@ def event(
     lost = count - int(RATE * BEFORE_S) if gone else lost
     fates = {Fate.ANSWERED: count - lost} | ({fate: lost} if lost else {})
     version = f"-{package.partition('==')[2].replace('.', '-')}" if package else ""
-    values: dict[str, Any] = {
-        "id": f"r{round:02}-{service}-{name}",
-        "round": round,
-        "service": "null" if service == "null" else f"{service}-asgi{version}-py313-debian",
-        "server": service,
-        "framework": "asgi",
-        "python": "3.13",
-        "base": "debian",
-        "package": package,
-        "scenario": "delay-50",
-        "event": name,
-        "case": EventCase.read(case),
-        "documented": DOCUMENTED.get(service, "") if name == "reload" else "",
-        "connections": 16 if case.startswith("keep-alive") else None,
-        "rate": RATE,
-        "capacity": RATE / 0.3,
-        "share": 0.3,
-        "timeout_s": 5.0,
-        "window_s": count / RATE,
-        "actions": (Action("SIGHUP to the main process", BEFORE_S, 0.01),),
-        "sent": sent,
-        "fates": fates,
-        "longest_gap_s": None if gone else gap_s,
-        "p99_around_s": None if gone else 0.19,
-        "p99_before_s": 0.057,
-        "recovered_s": None if gone else recovered_s,
-        "workers_before": (10, 11),
-        "workers_after": () if gone else (20, 21),
-        "happened": True,
-        "happened_by": "all workers have other pids",
-        "memory_peak_bytes": 95_000_000 + 1_000_000 * round,
-        "late_p99_s": 0.0004,
-        "timeline": timeline(count, lost, gone=gone),
-        "missing": {"recovered_s": "it did not answer again", "longest_gap_s": "it had no end"} if gone else {},
-    }
+    values: dict[str, Any] = {"id": f"r{round:02}-{service}-{name}", "round": round, "server": service}
+    values |= {"service": "null" if service == "null" else f"{service}-asgi{version}-py313-debian"}
+    values |= {"framework": "asgi", "python": "3.13", "base": "debian", "package": package, "scenario": "delay-50"}
+    values |= {"event": name, "case": EventCase.read(case)}
+    values |= {"documented": DOCUMENTED.get(service, "") if name == "reload" else ""}
+    values |= {"connections": 16 if case.startswith("keep-alive") else None}
+    values |= {"rate": RATE, "capacity": RATE / 0.3, "share": 0.3, "timeout_s": 5.0, "window_s": count / RATE}
+    values |= {"actions": (Action("SIGHUP to the main process", BEFORE_S, 0.01),), "sent": sent, "fates": fates}
+    values |= {"longest_gap_s": gap_s, "p99_around_s": 0.19, "p99_before_s": 0.057, "recovered_s": recovered_s}
+    values |= {"workers_before": (10, 11), "workers_after": (20, 21)}
+    values |= {"happened": True, "happened_by": "all workers have other pids", "late_p99_s": 0.0004}
+    values |= {"memory_peak_bytes": 95_000_000 + 1_000_000 * round, "timeline": timeline(count, lost, gone=gone)}
+    if gone:
+        values |= dict.fromkeys(("longest_gap_s", "p99_around_s", "recovered_s")) | {"workers_after": ()}
+        values |= {"missing": {"recovered_s": "it did not answer again", "longest_gap_s": "it had no end"}}
     return EventRecord(**values | changes)
 
 
@@ -164,21 +146,14 @@ def every_event() -> list[EventRecord]:
         "memory": {"points": GROWN, "extras": {"requests": 10**6, "parts_s": 130.0}},
         "idle-close": {"actions": (), "extras": {"idle_s": 5.0, "lost_to_ms": 20.0}},
     }
-    return [
-        event(server, name, one.case, **own.get(name, {"lost": 2}))
-        for server in SERVERS
-        for name, kind in EVENTS.items()
-        for one in kind.cases
-    ]
+    cases = [(name, one.case) for name, kind in EVENTS.items() for one in kind.cases]
+    return [event(server, name, case, **own.get(name, {"lost": 2})) for server in SERVERS for name, case in cases]
 
 
 def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
     names = ("server", "framework", "python", "base", "package", "settings")
-    return {
-        one.service: {name: str(value) for name in names if (value := getattr(one, name))}
-        for one in records
-        if one.service != "null"
-    }
+    measured = [one for one in records if one.service != "null"]
+    return {one.service: {name: str(value) for name in names if (value := getattr(one, name))} for one in measured}
 
 
 def defaults_of(records: Iterable[EventRecord]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -187,26 +162,19 @@ def defaults_of(records: Iterable[EventRecord]) -> dict[str, dict[str, dict[str,
     def entry(name: str, value: str, given: str | None = None) -> dict[str, Any]:
         return {"value": value, "given": given, "source": f"https://example.org/{name}"}
 
+    shared = {"keepalive": entry("tornado", "3,600 s", "3600"), "backlog": entry("backlog", "100", "2048")}
     return {
-        name: {
-            "timeout": entry("workers", "30 s", "5" if "gunicorn" in name else "30"),
-            "keepalive": entry("tornado", "3,600 s", "3600"),
-            "backlog": entry("backlog", "100", "2048"),
-            **({"silent": entry("clients", "none")} if "waitress" in name else {}),
-        }
+        name: {"timeout": entry("workers", "30 s", "5" if "gunicorn" in name else "30"), **shared}
+        | ({"silent": entry("clients", "none")} if "waitress" in name else {})
         for name in services_of(records)
     }
 
 
 def write_events(folder: Path, records: Sequence[EventRecord], **facts: Any) -> Path:
     """Writes a run that has only these records."""
-    folder.mkdir(parents=True, exist_ok=True)
     facts = {"run": folder.name, "preset": "bad-day", "title": "A bad day", "rounds": 5} | facts
     facts |= {"schema": 1, "services": services_of(records)}
-    (folder / "run.json").write_text(json.dumps(facts))
-    (folder / "plan.jsonl").write_text("")
-    (folder / FILE).write_text("".join(dump(records)))
-    return folder
+    return written(folder, {"run.json": json.dumps(facts), "plan.jsonl": "", FILE: "".join(dump(records))})
 
 
 if __name__ == "__main__":

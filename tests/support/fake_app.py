@@ -30,54 +30,39 @@ class FakeApp:
         self.free_at = 0.0
         self.takes: Callable[[float], float] = lambda ms: ms  # requested -> actual wait in ms
 
-    def answer(self, method: str, url: SplitResult, body: bytes) -> tuple[str, bytes]:  # noqa: PLR0911, PLR0912
+    def answer(self, method: str, url: SplitResult, body: bytes) -> tuple[str, bytes]:
         """The media type and body; raises `Refused` for an error."""
-        lie, path = self.lie, url.path
+        lie, path, given = self.lie, url.path, ""
         if found := re.fullmatch(r"/(create_data|simple_request|(?:raw|orm)/(?:queries|updates))/([^/]*)", path):
             path, given = found[1], unquote(found[2])
-        known = {"/", "/plaintext", "/json", "/simple_json", "/http-route-example", "/echo", "create_data"}
-        known |= {f"{layer}/{what}" for layer in ("raw", "orm") for what in ("queries", "updates")} | {"simple_request"}
-        known |= {f"/{layer}/{what}" for layer in ("raw", "orm") for what in ("db", "fortunes")}
-        if path not in known:
+        answers: dict[str, Callable[[], tuple[str, bytes]]] = {
+            "/": lambda: self.root(url.query),
+            "/plaintext": lambda: self.text("Hello, World!"),
+            "/http-route-example": lambda: self.text("HTTP route response"),
+            "/echo": lambda: self.echo(body),
+            "simple_request": lambda: self.simple_request(int(given)),
+            "create_data": lambda: self.create_data(self.count(given)),
+            **dict.fromkeys(("/json", "/simple_json"), self.greeting),
+            **dict.fromkeys(("/raw/db", "/orm/db"), lambda: self.json(self.worlds(1)[0])),
+            **dict.fromkeys(("/raw/fortunes", "/orm/fortunes"), self.fortunes),
+            **dict.fromkeys(("raw/queries", "orm/queries"), lambda: self.json(self.worlds(self.count(given)))),
+            **dict.fromkeys(("raw/updates", "orm/updates"), lambda: self.json(self.updates(self.count(given)))),
+        }
+        if path not in answers:
             if lie == "200 for any path":
                 return "text/plain", b"hello"
             raise Refused(500 if lie == "500 for an unknown path" else 404, b'{"error":"no such path"}')
         if (method == "POST") != (path == "/echo") and lie != "any method":
             raise Refused(404 if lie == "404 for a wrong method" else 405, b'{"error":"method"}')
-        match path:
-            case "/":
-                return self.root(url.query)
-            case "/plaintext":
-                return self.text("Hello, World!")
-            case "/http-route-example":
-                return self.text("HTTP route response")
-            case "/json" | "/simple_json":
-                return self.greeting()
-            case "/echo":
-                return self.echo(body)
-            case "simple_request":
-                return self.simple_request(int(given))
-            case "create_data":
-                return self.create_data(self.count(given))
-            case "/raw/db" | "/orm/db":
-                [row] = self.worlds(1)
-                return self.json(row)
-            case "raw/queries" | "orm/queries":
-                return self.json(self.worlds(self.count(given)))
-            case "raw/updates" | "orm/updates":
-                return self.json(self.updates(self.count(given)))
-            case _:
-                return self.fortunes()
+        return answers[path]()
 
     def json(self, value: Any) -> tuple[str, bytes]:
         media_type = "text/json" if self.lie == "text/json" else "application/json"
         return media_type, json.dumps(value, ensure_ascii=False).encode()
 
     def text(self, text: str) -> tuple[str, bytes]:
-        lie = self.lie
-        if lie == "declares latin-1":
-            return "text/plain; charset=iso-8859-1", text.encode()
-        return "text/plain; charset=utf-8", (text + "\n" * (lie == "a trailing newline")).encode()
+        charset = "iso-8859-1" if self.lie == "declares latin-1" else "utf-8"
+        return f"text/plain; charset={charset}", (text + "\n" * (self.lie == "a trailing newline")).encode()
 
     def greeting(self) -> tuple[str, bytes]:
         lies = {
@@ -95,14 +80,12 @@ class FakeApp:
     def count(self, text: str) -> int:
         lie = self.lie
         n = int(text) if re.fullmatch("-?[0-9]+", text) else 1
-        if lie == "500 for foo" and text == "foo":
+        if (lie, text) in (("500 for foo", "foo"), ("500 for a superscript digit", "²")):
             raise Refused(500, b"ValueError")
-        if lie == "nothing for 0" and n == 0:
-            return 0
         if lie == "404 for an empty n" and text == "":
             raise Refused(404, b"not found")
-        if lie == "500 for a superscript digit" and text == "²":
-            raise Refused(500, b"ValueError")
+        if lie == "nothing for 0" and n == 0:
+            return 0
         return max(1, min(n, 5000 if lie == "no upper bound" else 500))
 
     def root(self, query: str) -> tuple[str, bytes]:
@@ -133,15 +116,12 @@ class FakeApp:
         rows = self.database.random.sample(range(1, 10_001), count)
         if lie == "one query for all":
             database.select(rows[0], count)
-            numbers = [database.rows[row] for row in rows]
-        elif lie == "cached rows":
-            numbers = [database.rows[row] for row in rows]
-        elif lie == "selects the whole table":
-            numbers = [database.select(row, 10_000) for row in rows]
-        elif lie == "invented numbers":
-            numbers = [database.select(row) % 10_000 + 1 for row in rows]
-        else:
-            numbers = [database.select(row) for row in rows]
+        elif lie != "cached rows":
+            for row in rows:
+                database.select(row, 10_000 if lie == "selects the whole table" else 1)
+        numbers = [database.rows[row] for row in rows]
+        if lie == "invented numbers":
+            numbers = [number % 10_000 + 1 for number in numbers]
         if lie == "writes what it reads":
             for row, number in zip(rows, numbers, strict=True):
                 database.update(row, number)
@@ -159,17 +139,15 @@ class FakeApp:
         for row in rows:
             if lie == "updates nothing":
                 row["randomNumber"] = self.database.random.randint(1, 10_000)
-            elif lie == "updates to the old numbers":
-                database.update(row["id"], row["randomNumber"])
-            else:
+                continue
+            if lie != "updates to the old numbers":
                 row["randomNumber"] = row["randomNumber"] % 10_000 + 1
+            for _ in range(2 if lie == "updates each row twice" else 1):
                 database.update(row["id"], row["randomNumber"])
             if lie == "stores another number":
                 database.rows[row["id"]] = row["randomNumber"] % 10_000 + 1
             if lie == "changes another row too":
                 database.rows[row["id"] % 10_000 + 1] += 1
-            if lie == "updates each row twice":
-                database.update(row["id"], row["randomNumber"])
         return rows
 
     def create_data(self, count: int) -> tuple[str, bytes]:
@@ -183,36 +161,26 @@ class FakeApp:
 
     def fortunes(self) -> tuple[str, bytes]:
         lie = self.lie
-        rows = sorted([*FORTUNES, ADDITIONAL], key=lambda row: row[1])
-        if lie == "fortunes in stored order":
-            rows = [*FORTUNES, ADDITIONAL]
-        if lie == "fortunes by id":
-            rows = sorted(rows)
-        if lie == "no additional fortune":
-            rows.remove(ADDITIONAL)
+        rows = [*FORTUNES, *[ADDITIONAL] * (lie != "no additional fortune")]
         if lie == "a fortune replaced":
             rows = [(number, "A & B" if number == 1 else text) for number, text in rows]
-            rows.sort(key=lambda row: row[1])
-        if lie == "fortunes escaped twice":
-            rows = [(number, html.escape(text)) for number, text in rows]
-        escape = str if lie == "fortunes not escaped" else html.escape
-        cells = "".join(f"<tr><td>{number}</td><td>{escape(text)}</td></tr>" for number, text in rows)
-        before, after = re.split(r"\{% for.*endfor %\}", FORTUNES_TEMPLATE, flags=re.DOTALL)
-        page = before + cells + after
-        if lie == "fortunes from a string":
-            page = page.replace("\n", "")
-        if lie == "fortunes without an end":
-            page = page.replace("</table>\n", "</table>")
-        if lie == "replacement characters for Japanese":
-            page = page.replace("ワークのベンチマーク", "\ufffd" * 10)
+        if lie != "fortunes in stored order":
+            rows.sort(key=lambda row: row[0] if lie == "fortunes by id" else row[1])
+        escape = {"fortunes escaped twice": lambda text: html.escape(html.escape(text)), "fortunes not escaped": str}
+        cells = [f"<tr><td>{n}</td><td>{escape.get(lie, html.escape)(text)}</td></tr>" for n, text in rows]
+        page = re.sub(r"\{% for.*endfor %\}", lambda _: "".join(cells), FORTUNES_TEMPLATE, flags=re.DOTALL)
+        spoilt = {
+            "fortunes from a string": ("\n", ""),
+            "fortunes without an end": ("</table>\n", "</table>"),
+            "replacement characters for Japanese": ("ワークのベンチマーク", "\ufffd" * 10),
+        }
+        page = page.replace(*spoilt.get(lie, ("", "")))
         charset = "" if lie == "HTML without a charset" else "; charset=utf-8"
         return f"text/html{charset}", page.encode()
 
     def echo(self, body: bytes) -> tuple[str, bytes]:
         lie = self.lie
-        if len(body) > 65536 and lie != "echo without a limit":
-            raise Refused(413, b'{"error":"too large"}')
-        if lie == "echo limit too low" and len(body) > 65000:
+        if len(body) > (65000 if lie == "echo limit too low" else 65536) and lie != "echo without a limit":
             raise Refused(413, b'{"error":"too large"}')
         try:
             value = json.loads(body.decode(), parse_constant=None if lie == "echo accepts NaN" else _no_constant)
@@ -224,10 +192,8 @@ class FakeApp:
             if lie == "echo accepts arrays":
                 return self.json(value)
             raise Refused(400, b'{"error":"no object"}')
-        if lie == "counts nested keys":
-            count = len(re.findall(rb'":|" :', body))
-        else:
-            count = len(value) + (lie == "counts one too many")
+        nested = lie == "counts nested keys"
+        count = len(re.findall(rb'":|" :', body)) if nested else len(value) + (lie == "counts one too many")
         if lie == "echo drops nested values":
             value = {key: None if isinstance(item, dict) else item for key, item in value.items()}
         if lie == "echo as ASCII":
@@ -249,10 +215,9 @@ class FakeApp:
             raise Refused(502, b"" if lie == "502 without a body" else b'{"error":"upstream"}')
         if lie == "does not recover" and self.upstream_failed:
             raise Refused(502, b'{"error":"upstream"}')
-        waits = lie != "does not wait for upstream" and not (lie == "does not wait for the default" and ms == 0)
+        if lie != "does not wait for upstream" and not (lie == "does not wait for the default" and ms == 0):
+            self.wait(ms or 100)
         ms = ms or 100
-        if waits:
-            self.wait(ms)
         return self.json({"delay_ms": ms + 1} if lie == "another delay" else {"delay_ms": ms})
 
 

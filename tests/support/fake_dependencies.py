@@ -7,12 +7,8 @@ from contextlib import contextmanager
 
 from bench.contract.dependencies import Database, Mode, Statements, Upstream
 
-FORTUNES = [(n, f"fortune {n}") for n in range(1, 9)] + [
-    (9, "Ünïcode — dash"),
-    (10, "A & B"),
-    (11, '<script>alert("x");</script>'),
-    (12, "フレームワークのベンチマーク"),
-]
+_ODD = ("Ünïcode — dash", "A & B", '<script>alert("x");</script>', "フレームワークのベンチマーク")
+FORTUNES = [*enumerate((*(f"fortune {n}" for n in range(1, 9)), *_ODD), 1)]
 FORTUNES_TEMPLATE = """<!DOCTYPE html>
 <html>
 <body>

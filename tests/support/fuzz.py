@@ -17,11 +17,8 @@ from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "0"))
-_LIMITS = settings(
-    database=None,
-    deadline=None,
-    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
-)
+_UNCHECKED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+_LIMITS = settings(database=None, deadline=None, suppress_health_check=_UNCHECKED)
 
 
 def fuzz(

@@ -7,17 +7,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from make_run import entry, output_of, write_knee, write_latencies, write_measurement, write_run
+from make_run import entry, output_of, plan_lines, write_knee, write_latencies, write_measurement, write_run
 from places import SAMPLES
 
 
 def summary(folder: Path) -> None:
     stacks = ("gunicorn-sync-flask", "aiohttp", "bjoern-wsgi", "tornado")
     loads = (("wrk", "c32"), ("hey", "c32"), ("vegeta", "r200"))
-    lines = [
-        entry(stack, scenario, tool, level, number=number)
-        for number, (stack, scenario, (tool, level)) in enumerate(product(stacks, ("json", "delay-20"), loads), 1)
-    ]
+    lines = plan_lines((*cell, *load) for *cell, load in product(stacks, ("json", "delay-20"), loads))
     skipped = [{"service": "aiohttp-py313-alpine", "scenario": None, "tool": None, "cause": "base image not reachable"}]
     write_run(folder, lines, title="Quick look", preset="quick", skipped=skipped)
     for line in lines:
@@ -43,18 +40,14 @@ def summary(folder: Path) -> None:
 
 def proxy_py(folder: Path) -> None:
     rates = {"proxy-py": 7990, "uvicorn-blacksheep": 7995, "aiohttp": 4000, "tornado": 2500, "werkzeug-flask": 600}
-    lines = [
-        entry(stack, "http-route-example", "hey", "c100r8000", number=number) for number, stack in enumerate(rates, 1)
-    ]
+    lines = plan_lines((stack, "http-route-example", "hey", "c100r8000") for stack in rates)
     write_run(folder, lines, preset="proxy-py", published="proxy-py")
     environment = {"PORT": "8080", "WORKERS": "1", "BACKLOG": "4096"}
     python, flags = "/opt/venv/bin/python3", ["--port", "8080", "--workers", "1"]
+    uvicorn = [python, "/opt/venv/bin/uvicorn", "app:app", *flags]
     started: dict[str, dict[str, Any]] = {
         "proxy-py": {"argv": [python, "/app/server/start"], "environment": environment},
-        "uvicorn-blacksheep": {
-            "argv": [python, "/opt/venv/bin/uvicorn", "app:app", *flags],
-            "environment": environment,
-        },
+        "uvicorn-blacksheep": {"argv": uvicorn, "environment": environment},
         "tornado": {"missing": "no Docker socket is mounted"},
     }
     for stack, command in started.items():
@@ -81,7 +74,7 @@ def aiohttp_versions(folder: Path) -> None:
 
 def aiohttp_vs_gunicorn(folder: Path) -> None:
     cells = product(("delay-20", "delay-0"), ("gunicorn-aiohttp-aiohttp", "aiohttp"))
-    lines = [entry(stack, scenario, "wrk", "c128", number=number) for number, (scenario, stack) in enumerate(cells, 1)]
+    lines = plan_lines((stack, scenario, "wrk", "c128") for scenario, stack in cells)
     write_run(folder, lines, preset="aiohttp-vs-gunicorn", published="aiohttp-vs-gunicorn")
     for line in lines:
         write_measurement(folder, line, output_of(line, 3000 if line["server"] == "aiohttp" else 3300))
@@ -96,7 +89,7 @@ def wsgi_asgi(folder: Path) -> None:
         ("gunicorn-sync-wsgi", "r5000"): (5000, 0),
         ("cherrypy", "r2000"): (2000, 0),
     }
-    lines = [entry(stack, "root", "vegeta", level, number=n) for n, (stack, level) in enumerate(cells, 1)]
+    lines = plan_lines((stack, "root", "vegeta", level) for stack, level in cells)
     write_run(folder, lines, preset="wsgi-asgi", published="wsgi-asgi")
     for line, (rps, bad) in zip(lines, cells.values(), strict=True):
         write_measurement(folder, line, output_of(line, rps, bad))
@@ -104,12 +97,7 @@ def wsgi_asgi(folder: Path) -> None:
 
 def sync_vs_gevent(folder: Path) -> None:
     stacks, scenarios = ("gunicorn-gevent-flask", "gunicorn-sync-flask"), ("simple-json", "create-data-1")
-    cells = [*product(stacks, scenarios, ("c4n1000", "c16n1000"))]
-    lines = [
-        entry(stack, scenario, "ab", level, number=number, round=round)
-        for round in (1, 2, 3, 4, 5)
-        for number, (stack, scenario, level) in enumerate(cells, 1)
-    ]
+    lines = plan_lines(product(stacks, scenarios, ("ab",), ("c4n1000", "c16n1000")), 5)
     write_run(folder, lines, preset="sync-vs-gevent", published="sync-vs-gevent")
     for line in lines:
         sync = line["server"] == "gunicorn-sync"
@@ -121,13 +109,9 @@ def sync_vs_gevent(folder: Path) -> None:
 
 def latency(folder: Path) -> None:
     knees = {"uvicorn-asgi": 4200, "aiohttp": 2800}
-    cells = [(stack, level) for stack in knees for level in ("knee-p99-50ms", "knee70-p99-50ms")]
-    lines = [
-        entry(stack, "json", "vegeta", level, number=number, round=round, duration_s=10.0)
-        for round in (1, 2, 3, 4)
-        for number, (stack, level) in enumerate(cells, 1)
-    ]
-    peaks = [entry(stack, "json", "wrk", "c64", number=number) for number, stack in enumerate(knees, len(cells) + 1)]
+    levels = ("knee-p99-50ms", "knee70-p99-50ms")
+    lines = plan_lines(product(knees, ("json",), ("vegeta",), levels), 4, duration_s=10.0)
+    peaks = [entry(stack, "json", "wrk", "c64", number=number) for number, stack in enumerate(knees, 5)]
     write_run(folder, [*lines, *peaks], preset="latency")
     for line, goodput in zip(peaks, (5000, 3500), strict=True):
         write_measurement(folder, line, output_of(line, goodput))

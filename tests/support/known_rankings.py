@@ -18,10 +18,8 @@ SURE = 0.01
 """Half-width of the intervals, as a logarithm."""
 
 
-def place(
-    server: str, framework: str = "flask", python: str = "3.13", settings: str = "", **changes: Any
-) -> Coordinates:
-    found: dict[str, Any] = {"base": "debian", "package": None} | changes
+def place(server: str, framework: str = "flask", python: str = "3.13", settings: str = "", **more: Any) -> Coordinates:
+    found: dict[str, Any] = {"base": "debian", "package": None} | more
     return Coordinates(server, framework, python, settings=Settings.parse(settings), **found)
 
 

@@ -38,9 +38,8 @@ class LoopEngine(NotingEngine):
         self._note("start", *step.services, *how)
         for name in step.services:
             self.run.service_folder(name).mkdir(parents=True, exist_ok=True)
-            self.start_log(name).write_text(
-                f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
-            )
+            said = f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
+            self.start_log(name).write_text(said)
         up = [name for name in step.services if name not in self.broken]
         return Started(up, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
 

@@ -103,21 +103,13 @@ def write_window(
     cpu_ns = {"loadgen": 10**8, "postgres": 0, "upstream": 0}
     if cpu_s is not None:
         cpu_ns[line["service"]] = round(cpu_s * 1e9)
-    turns = {
-        "count": 10,
-        "load_ns": 98 * 10**7,
-        "drain_ns": 2 * 10**7,
-        "drains_cut": 0,
-        "end": "frozen",
-        "cpu_ns": cpu_ns,
-    }
-    turns |= {"host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each": [], "missing": {}}
+    turns = {"count": 10, "load_ns": 98 * 10**7, "drain_ns": 2 * 10**7, "drains_cut": 0, "end": "frozen"}
+    turns |= {"cpu_ns": cpu_ns, "host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each": [], "missing": {}}
+    turns |= tool.pop("turns", {})
     limits = {"nofile": 16384, "cpus": 1, "host_cpus": 2}
     # wrk's clock runs on while wrk is stopped.
     output = output_of(dict(line) | {"duration_s": 8.0}, rate / 8, bad).replace("Running 8s", "Running 3600s", 1)
-    write_measurement(
-        folder, line, output, tool={"turns": turns | dict(tool.pop("turns", {})), "limits": limits} | tool
-    )
+    write_measurement(folder, line, output, tool={"turns": turns, "limits": limits} | tool)
     for name in (line["service"], "postgres", "upstream"):
         for when in ("before", "after"):
             (services_of(folder, line) / f"{name}.{when}").unlink()
@@ -143,17 +135,12 @@ def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[flo
         write_measurement(folder, line, output_of(line, rate))
         (folder / line["dir"] / "meta.json").unlink()
     name = lines[0]["service"]
-    known = {
-        "id": lines[0]["id"],
-        "image_ids": {name: "sha256:1"},
-        "started_ns": {name: 2},
-        "loaded_ns": 5,
-        "end_ns": 6,
-    }
+    known = {"id": lines[0]["id"], "image_ids": {name: "sha256:1"}, "started_ns": {name: 2}}
+    known |= {"loaded_ns": 5, "end_ns": 6, "statuses": dict.fromkeys(("start", "prepare", "run"), 0)}
     services = services_of(folder, lines[0])
     services.mkdir(parents=True, exist_ok=True)
     (services / f"{name}.txt").write_text("ready 3\nwarm 4\n")
-    write_finished(folder, **{"statuses": dict.fromkeys(("start", "prepare", "run"), 0)} | known | seen)
+    write_finished(folder, **known | seen)
 
 
 def write_finished(folder: Path, **seen: Any) -> None:

@@ -23,24 +23,13 @@ LOADGEN_S, DATABASE_S, UPSTREAM_S = 1.5, 0.3, 0.1
 PERCENTILES = {10: 0.5, 25: 0.8, 50: 1.0, 66: 1.1, 75: 1.2, 80: 1.3, 90: 1.5, 95: 1.8, 98: 1.9, 99: 2.0}
 """The latency at each of them, as a factor of the mean."""
 DATABASE = ("create-data", "db-", "queries-", "updates-", "fortunes-")
-SERVERS = {
-    "gunicorn-sync-flask": ("gunicorn-sync", "flask"),
-    "gunicorn-gevent-flask": ("gunicorn-gevent", "flask"),
-    "gunicorn-aiohttp-aiohttp": ("gunicorn-aiohttp", "aiohttp"),
-    "gunicorn-sync-wsgi": ("gunicorn-sync", "wsgi"),
-    "gunicorn-gevent-wsgi": ("gunicorn-gevent", "wsgi"),
-    "granian-wsgi-wsgi": ("granian-wsgi", "wsgi"),
-    "waitress-wsgi": ("waitress", "wsgi"),
-    "uvicorn-blacksheep": ("uvicorn", "blacksheep"),
-    "uvicorn-asgi": ("uvicorn", "asgi"),
-    "werkzeug-flask": ("werkzeug", "flask"),
-    "bjoern-wsgi": ("bjoern", "wsgi"),
-    "bjoern-hug": ("bjoern", "hug"),
-    "cherrypy": ("cherrypy", "cherrypy"),
-    "aiohttp": ("aiohttp", "aiohttp"),
-    "tornado": ("tornado", "tornado"),
-    "proxy-py": ("proxy-py", "proxy-py"),
-}
+_STACKS = (
+    *(("gunicorn-sync", "flask"), ("gunicorn-gevent", "flask"), ("gunicorn-aiohttp", "aiohttp")),
+    *(("gunicorn-sync", "wsgi"), ("gunicorn-gevent", "wsgi"), ("granian-wsgi", "wsgi"), ("waitress", "wsgi")),
+    *(("uvicorn", "blacksheep"), ("uvicorn", "asgi"), ("werkzeug", "flask"), ("bjoern", "wsgi"), ("bjoern", "hug")),
+    *((alone, alone) for alone in ("cherrypy", "aiohttp", "tornado", "proxy-py")),
+)
+SERVERS = {stack_name(server, framework): (server, framework) for server, framework in _STACKS}
 
 
 def entry(
@@ -57,32 +46,22 @@ def entry(
 ) -> dict[str, Any]:
     """A line of plan.jsonl."""
     server, framework = SERVERS[stack]
-    assert stack == stack_name(server, framework)
     version = f"-{package.partition('==')[2].replace('.', '-')}" if package else ""
     service = f"{stack}{version}-py{python.replace('.', '')}-debian"
     asked = Level.read(level)
-    line = {
-        "id": f"r{round:02}-{number:04}",
-        "round": round,
-        "position": number,
-        "service": service,
-        "server": server,
-        "framework": framework,
-        "python": python,
-        "base": "debian",
-        "package": package,
-        "scenario": scenario,
-        "tool": tool,
-        "level": asked.text,
-        "connections": asked.connections,
-        "count": asked.count,
-        "rate": asked.rate,
-        "knee_p99_s": asked.knee_p99_s,
-        "duration_s": None if asked.count else SECONDS,
-        "threads": 1,
-        "database": scenario.startswith(DATABASE),
-    } | changes
+    line: dict[str, Any] = {"id": f"r{round:02}-{number:04}", "round": round, "position": number, "service": service}
+    line |= {"server": server, "framework": framework, "python": python, "base": "debian", "package": package}
+    line |= {"scenario": scenario, "tool": tool, "level": asked.text, "connections": asked.connections}
+    line |= {"count": asked.count, "rate": asked.rate, "knee_p99_s": asked.knee_p99_s}
+    line |= {"duration_s": None if asked.count else SECONDS, "threads": 1, "database": scenario.startswith(DATABASE)}
+    line |= changes
     return {"dir": f"raw/r{round:02}/{number:04}/{scenario}/{tool}-{asked.text}/w1/{line['service']}"} | line
+
+
+def plan_lines(cells: Iterable[Sequence[str]], rounds: int = 1, **changes: Any) -> list[dict[str, Any]]:
+    """The lines of (stack, scenario, tool, level) in each round."""
+    numbered = [*enumerate(cells, 1)]
+    return [entry(*cell, number=n, round=r, **changes) for r in range(1, rounds + 1) for n, cell in numbered]
 
 
 def looks_of(most: int) -> list[int]:
@@ -110,20 +89,12 @@ def _vegeta(line: Mapping[str, Any], rps: float, bad: int) -> str:
     attack = round((line["duration_s"] - 1 / line["rate"]) * 1e9)
     wait, good = 1_000_000, sent - bad
     latencies = {"total": sent, "mean": 2_000_000, "50th": 1_900_000, "90th": 3_000_000, "95th": 4_000_000}
-    codes = {"200": good} | ({"500": bad} if bad else {})
-    report = {
-        "latencies": latencies | {"99th": 9_000_000, "max": 20_000_000, "min": 500_000},
-        "bytes_in": {"total": 38 * sent, "mean": 38},
-        "bytes_out": {"total": 0, "mean": 0},
-        "duration": attack,
-        "wait": wait,
-        "requests": sent,
-        "rate": sent / (attack / 1e9),
-        "throughput": good / ((attack + wait) / 1e9),
-        "success": good / sent,
-        "status_codes": codes,
-        "errors": ["500 Internal Server Error"] if bad else [],
-    }
+    latencies |= {"99th": 9_000_000, "max": 20_000_000, "min": 500_000}
+    report: dict[str, Any] = {"latencies": latencies, "bytes_in": {"total": 38 * sent, "mean": 38}}
+    report |= {"bytes_out": {"total": 0, "mean": 0}, "duration": attack, "wait": wait, "requests": sent}
+    report |= {"rate": sent / (attack / 1e9), "throughput": good / ((attack + wait) / 1e9), "success": good / sent}
+    report |= {"status_codes": {"200": good} | ({"500": bad} if bad else {})}
+    report |= {"errors": ["500 Internal Server Error"] if bad else []}
     return json.dumps(report, separators=(",", ":")) + "\n"
 
 
@@ -143,27 +114,14 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
     """Writes run.json, plan.jsonl and the files about each service; no measurement yet."""
     folder.mkdir(parents=True, exist_ok=True)
     services = {line["service"]: line for line in lines}
-    run = {
-        "schema": 1,
-        "run": "a-test",
-        "preset": "test",
-        "title": "A test's fixture: nothing here was measured",
-        "published": None,
-        "rounds": max((line["round"] for line in lines), default=1),
-        "seed": 1,
-        "command": [],
-        "knobs": {"WORKERS": "1", "SERVER_CPUS": "0"},
-        "harness": {"version": "v0", "hash": "0123456789abcdef"},
-        "containers": "fresh for every measurement",
-        "engine": "an engine",
-        "host": {"cpu": "a CPU", "cpus": 2},
-        "services": {
-            name: {"server": line["server"], "framework": line["framework"], "python": line["python"], "base": "debian"}
-            | {"package": line["package"]}
-            for name, line in services.items()
-        },
-        "skipped": [],
-    }
+    what = ("server", "framework", "python", "package")
+    known = {name: {"base": "debian"} | {key: line[key] for key in what} for name, line in services.items()}
+    run: dict[str, Any] = {"schema": 1, "run": "a-test", "preset": "test"}
+    run |= {"title": "A test's fixture: nothing here was measured"}
+    run |= {"published": None, "rounds": max((line["round"] for line in lines), default=1), "seed": 1, "command": []}
+    run |= {"knobs": {"WORKERS": "1", "SERVER_CPUS": "0"}, "harness": {"version": "v0", "hash": "0123456789abcdef"}}
+    run |= {"containers": "fresh for every measurement", "engine": "an engine", "host": {"cpu": "a CPU", "cpus": 2}}
+    run |= {"services": known, "skipped": []}
     (folder / "run.json").write_text(json.dumps(run | facts))
     (folder / "plan.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for name, line in services.items():
@@ -174,10 +132,8 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         (saved / "image.json").write_text(json.dumps([image]))
         (saved / "idle.txt").write_text(_lines({"memory_bytes": 30 << 20}))
         (saved / "python.txt").write_text(f"Python {line['python']}.1 (main) [GCC]\n")
-        (saved / "packages.txt").write_text(
-            f"{line['package'] or 'aiohttp==3.13.5'}\n"
-            "blacksheep==2.4.2\nFlask==3.1.2\ngunicorn==23.0.0\nproxy.py==2.4.10\n"
-        )
+        others = "blacksheep==2.4.2\nFlask==3.1.2\ngunicorn==23.0.0\nproxy.py==2.4.10\n"
+        (saved / "packages.txt").write_text(f"{line['package'] or 'aiohttp==3.13.5'}\n{others}")
         (saved / "limits.txt").write_text("nofile 16384\nnet.core.somaxconn 16384\n")
     return folder
 

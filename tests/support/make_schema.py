@@ -17,10 +17,8 @@ from bench.records.record import ERROR_KINDS, FIELDS, FIGURES, LATENCIES, MEASUR
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": ["integer", "null"]}
 BY_NAME = {"type": ["object", "null"], "additionalProperties": {"type": "integer"}}
-ERRORS = dict.fromkeys(ERROR_KINDS, COUNT) | {
-    "status": BY_NAME,
-    "other": BY_NAME | {"type": ["integer", "object", "null"]},
-}
+ERRORS = dict.fromkeys(ERROR_KINDS, COUNT)
+ERRORS |= {"status": BY_NAME, "other": BY_NAME | {"type": ["integer", "object", "null"]}}
 
 
 def schema() -> dict[str, Any]:
@@ -32,19 +30,9 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "One measurement: a line of records.jsonl",
         "description": "A figure that is null has its reason in `nulls`; counts are numbers of requests.",
-        "type": "object",
-        "properties": {"schema": {"const": SCHEMA}, **properties},
-        "required": ["schema", *properties],
-        "additionalProperties": False,
+        **_object({"schema": {"const": SCHEMA}, **properties}),
         "allOf": [*_reasons(), *_verdict()],
-        "$defs": {
-            "Cause": {
-                "type": "object",
-                "properties": cause["properties"],
-                "required": cause["required"],
-                "additionalProperties": False,
-            }
-        },
+        "$defs": {"Cause": _object(cause["properties"]) | {"required": cause["required"]}},
     }
 
 

@@ -36,6 +36,8 @@ HANDS_ON = frozenset({"check"})
 MESSAGES = frozenset({"fail", "say", "warn"})
 """Functions for messages; commands in a message need not succeed."""
 IMPORTANT = frozenset({"docker", "git", "python3"})
+BESIDE = {"DeclClause": ("Args",), "ForClause": ("Loop",)}
+"""Where these have words whose status is lost; other nodes have it in their redirections, if any."""
 EXCEPTION = "# failure ignored: "
 
 
@@ -87,33 +89,28 @@ def walk(value: Any) -> Iterator[Node]:
     """The node and all nodes below it."""
     if isinstance(value, dict):
         yield value
-        for part in value.values():
-            yield from walk(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from walk(part)
+        value = [*value.values()]
+    for part in value if isinstance(value, list) else ():
+        yield from walk(part)
 
 
 def conditions(shell: Shell, file: str, node: Node) -> None:
     """Report commands whose failure is lost in a condition."""
-    kind = node.get("Type")
-    parts: list[list[Node]] = []
+    kind, stmts = node.get("Type"), list[Node]()
     if kind == "BinaryCmd" and node["Op"] in (AND, OR):
-        parts = [[node["X"]]]
+        stmts = [node["X"]]
     elif kind in ("IfClause", "WhileClause"):
-        parts = [node.get("Cond") or []]
+        stmts = node.get("Cond") or []
     elif node.get("Negated"):
-        parts = [[{**node, "Negated": False}]]
-    for stmts in parts:
-        for where, words in lost(shell, file, stmts, tail=True):
-            shell.report(file, where, words)
+        stmts = [{**node, "Negated": False}]
+    for where, words in lost(shell, file, stmts, tail=True):
+        shell.report(file, where, words)
 
 
 def lost(shell: Shell, file: str, stmts: list[Node], *, tail: bool) -> Iterator[tuple[Node, str]]:
     """Statements whose failure is lost if bash ignores failures; `tail`: the last status is that of the whole."""
     for index, stmt in enumerate(stmts):
-        last = tail and index == len(stmts) - 1
-        yield from _lost(shell, file, stmt, last=last)
+        yield from _lost(shell, file, stmt, last=tail and index == len(stmts) - 1)
 
 
 def _lost(shell: Shell, file: str, stmt: Node, *, last: bool) -> Iterator[tuple[Node, str]]:
@@ -122,10 +119,9 @@ def _lost(shell: Shell, file: str, stmt: Node, *, last: bool) -> Iterator[tuple[
     if kind == "BinaryCmd":
         if cmd["Op"] in (AND, OR):
             yield from _called(shell, cmd["X"])
-            yield from _lost(shell, file, cmd["Y"], last=last)
         else:
             yield from _lost(shell, file, cmd["X"], last=True)
-            yield from _lost(shell, file, cmd["Y"], last=last)
+        yield from _lost(shell, file, cmd["Y"], last=last)
     elif kind in ("IfClause", "WhileClause", "ForClause", "CaseClause", "Block", "Subshell"):
         for body in _bodies(cmd):
             yield from lost(shell, file, body, tail=last)
@@ -139,14 +135,10 @@ def _lost(shell: Shell, file: str, stmt: Node, *, last: bool) -> Iterator[tuple[
 
 
 def _bodies(cmd: Node) -> Iterator[list[Node]]:
-    for key in ("Then", "Do", "Stmts"):
-        if cmd.get(key):
-            yield cmd[key]
+    yield from (cmd[key] for key in ("Then", "Do", "Stmts") if cmd.get(key))
     if cmd.get("Else"):
         yield from _bodies(cmd["Else"])
-    for item in cmd.get("Items") or []:
-        if "Stmts" in item:
-            yield item["Stmts"]
+    yield from (item["Stmts"] for item in cmd.get("Items") or [] if "Stmts" in item)
 
 
 def _called(shell: Shell, stmt: Node) -> Iterator[tuple[Node, str]]:
@@ -184,14 +176,8 @@ def substitutions(shell: Shell, file: str, node: Node) -> None:
         hidden = list(_substs([node.get("Args") or [], assigns if node.get("Args") else assigns[:-1]]))
         # In an array, the status of all but the last one is lost.
         hidden += [n for one in assigns[-1:] if one.get("Array") for n in list(_substs(one["Array"]))[:-1]]
-    elif kind == "DeclClause":
-        hidden = list(_substs(node.get("Args")))
-    elif "Redirs" in node:
-        hidden = list(_substs(node["Redirs"]))
-    elif kind == "ForClause":
-        hidden = list(_substs(node.get("Loop")))
     else:
-        return
+        hidden = list(_substs([node.get(key) for key in BESIDE.get(str(kind), ("Redirs",))]))
     for subst in hidden:
         for part in walk(subst.get("Stmts")):
             if part.get("Type") == "CallExpr" and (name := name_of(part)) and _matters(shell, name):

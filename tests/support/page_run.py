@@ -27,17 +27,8 @@ from make_run import (
 )
 
 ROUNDS = 3
-SPEEDS = {
-    "uvicorn-asgi": 5200,
-    "aiohttp": 4300,
-    "bjoern-wsgi": 6100,
-    "tornado": 2600,
-    "gunicorn-gevent-flask": 1450,
-    "gunicorn-sync-flask": 1230,
-    "gunicorn-sync-wsgi": 2050,
-    "uvicorn-blacksheep": 3900,
-    "werkzeug-flask": 610,
-}
+SPEEDS = {"uvicorn-asgi": 5200, "aiohttp": 4300, "bjoern-wsgi": 6100, "tornado": 2600, "gunicorn-gevent-flask": 1450}
+SPEEDS |= {"gunicorn-sync-flask": 1230, "gunicorn-sync-wsgi": 2050, "uvicorn-blacksheep": 3900, "werkzeug-flask": 610}
 PYTHONS = {"3.12": 0.93, "3.13": 1.0, "3.14": 1.09}
 VARIED = ("uvicorn-asgi", "aiohttp", "tornado", "gunicorn-gevent-flask", "gunicorn-sync-flask", "werkzeug-flask")
 KNEES = {"uvicorn-asgi": 3000, "aiohttp": 2000}
@@ -89,21 +80,17 @@ class Clock:
         busy = 100 + round(100 * (cpu_s + LOADGEN_S + DATABASE_S + UPSTREAM_S + 0.15 * rng.random() + foreign_s))
         idle = 800 + 600 - (busy - 100) - steal
         sides = {
-            when: {"loadgen": {"cpuacct.usage": usage}, "proc_stat": stat, "pressure_cpu": _pressure(stalled)}
-            for when, usage, stat, stalled in (
-                ("before", "1000000000", "cpu  100 0 100 800 0 0 0 0 0 0", before),
-                ("after", "2500000000", f"cpu  {busy} 0 100 {idle} 0 0 0 {steal} 0 0", self.stalled_us),
-            )
+            "before": _counters("1000000000", "cpu  100 0 100 800 0 0 0 0 0 0", before),
+            "after": _counters("2500000000", f"cpu  {busy} 0 100 {idle} 0 0 0 {steal} 0 0", self.stalled_us),
         }
-        return sides | {
-            "start_ns": start,
-            "end_ns": start + 6 * 10**9,
-            "waits": {"seen_ns": str(start), "waited_ns": "0"},
-        }
+        waits = {"seen_ns": str(start), "waited_ns": "0"}
+        return sides | {"start_ns": start, "end_ns": start + 6 * 10**9, "waits": waits}
 
 
-def _pressure(total: int) -> str:
-    return f"some avg10=1.00 avg60=1.00 avg300=1.00 total={total}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+def _counters(usage: str, stat: str, stalled: int) -> dict[str, Any]:
+    some = f"some avg10=1.00 avg60=1.00 avg300=1.00 total={stalled}"
+    pressure = f"{some}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+    return {"loadgen": {"cpuacct.usage": usage}, "proc_stat": stat, "pressure_cpu": pressure}
 
 
 def _write_solo(folder: Path, line: Mapping[str, Any], rng: random.Random, clock: Clock) -> None:

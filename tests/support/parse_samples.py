@@ -27,9 +27,8 @@ class Sample:
 def _load(path: Path) -> Sample:
     truth = json.loads(path.read_text())
     stem = path.name.removesuffix(".truth.json")
-    output = next(
-        found for kind in ("txt", "json", "csv", "jsonl") if (found := path.with_name(f"{stem}.{kind}")).exists()
-    )
+    files = (path.with_name(f"{stem}.{kind}") for kind in ("txt", "json", "csv", "jsonl"))
+    output = next(file for file in files if file.exists())
     return Sample(f"{path.parent.name}/{stem}", path.parent.name, truth, output.read_bytes())
 
 

@@ -50,9 +50,8 @@ class NotingEngine(Engine):
 
     def __init__(self, run: Run, **services: Iterable[str]) -> None:
         super().__init__(run)
-        self.broken, self.dead, self.silent, self.lost = (
-            set(services.get(what, ())) for what in ("broken", "dead", "silent", "lost")
-        )
+        kinds = (set(services.get(what, ())) for what in ("broken", "dead", "silent", "lost"))
+        self.broken, self.dead, self.silent, self.lost = kinds
         self.fails: set[str] = set()
         self.when: dict[str, Callable[[], object]] = {}
 

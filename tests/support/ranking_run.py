@@ -59,20 +59,10 @@ def ranking(
             tier, head = tier + 1, speed
         mean = 1e6 / value * 0.97 if cpu else value
         low, high = (speed * math.exp(side * spread) - 1 for side in (-1, 1))
-        rows.append(
-            RankedRow(
-                service=f"{name}-py313-debian",
-                rank=place,
-                tier=tier,
-                difference=speed - 1,
-                interval=None if place == 1 else (low, high),
-                goodput=Figure(mean, mean * 0.98, mean * 1.02),
-                cpu_us=Figure(value, value * 0.99, value * 1.01) if cpu else None,
-                memory_loaded_bytes=(50 + place) << 20,
-                windows=12,
-                left_out=0,
-            )
-        )
+        row: dict[str, Any] = {"rank": place, "tier": tier, "difference": speed - 1, "windows": 12, "left_out": 0}
+        row |= {"interval": None if place == 1 else (low, high), "goodput": Figure(mean, mean * 0.98, mean * 1.02)}
+        row |= {"cpu_us": Figure(value, value * 0.99, value * 1.01) if cpu else None}
+        rows.append(RankedRow(service=f"{name}-py313-debian", memory_loaded_bytes=(50 + place) << 20, **row))
     lost = [name for name in given if name not in known]
     rows += [without_a_figure(f"{name}-py313-debian") for name in lost]
     tie: dict[str, Any] = {"verdict": "equal", "difference": 0.0, "interval": None}
@@ -81,17 +71,10 @@ def ranking(
         for a, b in pairwise(row for row in rows if row.rank)
     )
     what = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
-    metric = Metric.CPU if cpu else Metric.GOODPUT
-    table = {
-        "scenario": scenario,
-        "tool": "wrk",
-        "level": Level.read("c16"),
-        "metric": metric,
-        "settled": cpu,
-        "confidence": 0.95,
-    }
+    table: dict[str, Any] = {"scenario": scenario, "tool": "wrk", "level": Level.read("c16"), "confidence": 0.95}
+    table |= {"metric": Metric.CPU if cpu else Metric.GOODPUT, "settled": cpu}
     return RankingText(
-        ranking=Ranking(**table, rounds=6, looks=(4, 6), look=6, rows=tuple(rows), contrasts=contrasts),  # type: ignore[arg-type]
+        ranking=Ranking(**table, rounds=6, looks=(4, 6), look=6, rows=tuple(rows), contrasts=contrasts),
         question=f"{what}, {len(rows)} services: wrk, 16 connections",
         sentences=tuple(sentences),
         labels={row.service: row.service.removesuffix("-py313-debian") for row in rows},

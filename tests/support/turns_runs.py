@@ -62,35 +62,16 @@ def record(
     values |= {"goodput": goodput, "cpu_per_success_s": cpu_s, "memory_loaded_bytes": 50_000_000, "exit_status": 0}
     values |= {"server_cpu_s": None if cpu_s is None else cpu_s * successes, "tool_version": "4.2.0"}
     values |= {"memory_idle_bytes": 30_000_000, "start_s": 0.5, "image_bytes": 190_000_000}
-    values |= {"window_end": "frozen"} | changes
+    values |= {"id": f"r{round:02}-b{block}-{window}-{planned['service']}-{planned['scenario']}", "position": 1}
+    values |= {"round": round, "mode": "turns", "slot": 1, "window": window, "block": block, "window_end": "frozen"}
+    values |= {name: planned[name] for name in (*names, "connections")} | {"level": Level.read(planned["level"])}
+    values |= {"rate": None, "count": None, "asked_s": TURN_S, "harness": "v0", "settings_sha256": "ab" * 32}
+    values |= {"stdin": None, "raw_file": "output.txt", "outcome": "measured"}
+    values |= {"errors": dict.fromkeys(ERROR_KINDS, 0) | {"status": {}, "other": {}}, "valid": not causes}
+    values |= {"latency_kind": "closed loop", "latency_s": dict.fromkeys(LATENCIES)} | changes
     nulls = {name: "not in this test" for name in FIGURES if values[name] is None}
     nulls |= {f"latency_s.{key}": LATENCY for key in LATENCIES}
-    return Record(
-        id=f"r{round:02}-b{block}-{window}-{planned['service']}-{planned['scenario']}",
-        round=round,
-        position=1,
-        **{name: planned[name] for name in names} | {"level": Level.read(planned["level"])},
-        connections=planned["connections"],
-        rate=None,
-        count=None,
-        asked_s=TURN_S,
-        harness="v0",
-        settings_sha256="ab" * 32,
-        stdin=None,
-        raw_file="output.txt",
-        outcome=values.pop("outcome", "measured"),
-        valid=not causes,
-        causes=tuple(causes),
-        errors=dict.fromkeys(ERROR_KINDS, 0) | {"status": {}, "other": {}},
-        latency_kind="closed loop",
-        latency_s=dict.fromkeys(LATENCIES),
-        nulls=nulls,
-        mode="turns",
-        slot=1,
-        window=window,
-        block=block,
-        **values,
-    )
+    return Record(**values, causes=tuple(causes), nulls=nulls)
 
 
 def measured(
@@ -173,13 +154,10 @@ def own_app_run(
         known_services[name] = entry_ | {"asks_for": [server.partition("-")[0]]}
         started = StartCommand(_STARTED[server], environment)
         services[name] = ServiceFacts(name=name, command=started, packages={server.partition("-")[0]: "9.9"})
-    facts = facts_of(
-        table([*names.values()], 12, waits=True),
-        **{"own_app": own, "knobs": {"WORKERS": "2"}, "services": known_services, "command": command},
-    )
-    (found,) = ranking_texts(
-        facts, measured({f"{server}-wsgi": speed for server, speed in speeds.items()}, rounds), services=services
-    )
+    run = {"own_app": own, "knobs": {"WORKERS": "2"}, "services": known_services, "command": command}
+    facts = facts_of(table([*names.values()], 12, waits=True), **run)
+    records = measured({f"{server}-wsgi": speed for server, speed in speeds.items()}, rounds)
+    (found,) = ranking_texts(facts, records, services=services)
     return facts, found, services
 
 

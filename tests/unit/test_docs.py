@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-PAGES = sorted(
-    path
-    for pattern in ("*.md", "docs/*.md", "results/published/README.md", "bench/**/README.md")
-    for path in ROOT.glob(pattern)
-)
+PATTERNS = ("*.md", "docs/*.md", "results/published/README.md", "bench/**/README.md")
+PAGES = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 # Not the changelog, which names things that are gone.
 CURRENT = [
     *(page for page in PAGES if page.name != "CHANGELOG.md"),
@@ -45,9 +42,7 @@ def test_the_pages_are_found() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_relative_link_leads_to_a_file(page: Path) -> None:
     links = LINK.findall(FENCE.sub("", page.read_text()))
-    local = [link for link in links if not re.match(r"[a-z]+:", link)]
-    broken = [link for link in local if not _leads(page, link)]
-    assert not broken
+    assert not [link for link in links if not re.match(r"[a-z]+:", link) and not _leads(page, link)]
 
 
 def _leads(page: Path, link: str) -> bool:
@@ -67,12 +62,8 @@ def test_every_script_and_file_that_is_named_exists(page: Path) -> None:
     text = page.read_text()
     named = {*SCRIPT.findall(text), *FILE.findall(text), *FOLDER.findall(text)}
     # Capitals such as NAME are placeholders; a run's folder is not part of the project.
-    gone = [
-        path
-        for path in sorted(named)
-        if not re.search(r"[A-Z]{2}", path.removesuffix("README.md")) and not (ROOT / path).exists()
-    ]
-    assert not gone
+    named = {path for path in named if not re.search(r"[A-Z]{2}", path.removesuffix("README.md"))}
+    assert not [path for path in sorted(named) if not (ROOT / path).exists()]
 
 
 @pytest.mark.parametrize("page", CURRENT, ids=name)
@@ -115,15 +106,14 @@ def test_the_tree_of_a_package_is_that_of_its_folders(top: str) -> None:
     assert set(TREE.findall(tree)) == packages
 
 
-def test_what_to_read_before_a_change_is_a_short_table() -> None:
+def test_the_documents_are_short() -> None:
     text = (ROOT / "docs/architecture.md").read_text()
     table = text.partition("| to change | read first |\n")[2].partition("\n\n")[0]
-    assert 1 < len(table.splitlines()) - 1 <= 40
-
-
-def test_the_readme_is_short() -> None:
+    assert 1 < len(table.splitlines()) - 1 <= 40 and len(text.splitlines()) <= 120
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) <= 70 and len(text.split()) <= 700
+    words = {page.name: len(page.read_text().split()) for page in ROOT.glob("docs/*.md")}
+    assert sum(words.values()) <= 25_000, words
 
 
 def test_the_figures_of_the_readme_are_in_the_reports_that_it_names() -> None:
@@ -155,15 +145,6 @@ def _cells(line: str) -> list[str]:
 def _begins(cell: str, cells: list[str]) -> bool:
     """Whether one of these cells begins with this one, such as a mean without its interval."""
     return any(other == cell or other.startswith(f"{cell} ") for other in cells)
-
-
-def test_the_architecture_fits_on_a_few_screens() -> None:
-    assert len((ROOT / "docs/architecture.md").read_text().splitlines()) <= 120
-
-
-def test_the_docs_together_are_short() -> None:
-    words = {page.name: len(page.read_text().split()) for page in ROOT.glob("docs/*.md")}
-    assert sum(words.values()) <= 25_000, words
 
 
 def test_what_is_not_there_is_found() -> None:

@@ -54,15 +54,15 @@ def test_every_reader_that_is_allowed_is_one() -> None:
     assert READERS.keys() - found().keys() == set()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "Level.parse(text)",
-        "Settings.read(entry['settings'])",
-        "row.case.text.partition(', boot ')",
-        "re.match('delay-', record.scenario)",
-        "str(level).endswith('close')",
-    ],
-)
+PARSING = [
+    "Level.parse(text)",
+    "Settings.read(entry['settings'])",
+    "row.case.text.partition(', boot ')",
+    "re.match('delay-', record.scenario)",
+    "str(level).endswith('close')",
+]
+
+
+@pytest.mark.parametrize("source", PARSING)
 def test_parsing_is_recognised(source: str) -> None:
     assert [*parsed_in(source)]

@@ -14,16 +14,16 @@ def test_a_mutant_is_one_change_of_valid_code_and_has_tests(mutant: Mutant) -> N
     assert mutant.tests and all((ROOT / test).exists() for test in mutant.tests)
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("bench/plan/order.py", "no such text", ""),
-        ("bench/plan/order.py", "plan", ""),
-        ("bench/plan/no_such_file.py", "rng", ""),
-        ("bench/plan/order.py", "rng.shuffle(units)", "rng.shuffle(units"),
-        ("scripts/lib/common.sh", "usage() {", "usage() "),
-    ],
-)
+OUT_OF_DATE = [
+    ("bench/plan/order.py", "no such text", ""),
+    ("bench/plan/order.py", "plan", ""),
+    ("bench/plan/no_such_file.py", "rng", ""),
+    ("bench/plan/order.py", "rng.shuffle(units)", "rng.shuffle(units"),
+    ("scripts/lib/common.sh", "usage() {", "usage() "),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new"), OUT_OF_DATE)
 def test_a_pattern_that_is_gone_or_not_clear_and_broken_code_are_errors(file: str, old: str, new: str) -> None:
     with pytest.raises(OutOfDateError):
         mutated(ROOT, Mutant("name", file, old, new, ()))

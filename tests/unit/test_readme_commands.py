@@ -31,15 +31,10 @@ def choices() -> list[Choice]:
 
 
 REPORTS = [path.read_text() for path in ROOT.glob("results/published/*/report.md")]
-OWN_APPS = [
-    (settings, words)
-    for text in ((ROOT / "README.md").read_text(), *(one.other_numbers for one in choices()), *REPORTS)
-    for settings, words in CALL.findall(text)
-    if words.startswith("--app ")
-]
-COMMANDS = [
-    command.strip() for _, command in CALL.findall((ROOT / "README.md").read_text()) if not command.startswith(OWN)
-]
+README = (ROOT / "README.md").read_text()
+TEXTS = (README, *(one.other_numbers for one in choices()), *REPORTS)
+OWN_APPS = [call for text in TEXTS for call in CALL.findall(text) if call[1].startswith("--app ")]
+COMMANDS = [words.strip() for _, words in CALL.findall(README) if not words.startswith(OWN)]
 
 
 def test_the_commands_are_found() -> None:

@@ -9,6 +9,7 @@ import shell_coverage
 import shellcheck_once
 from masked_failures import main
 from shell_coverage import commands, executed, report, the_loop, traced_lines
+from text_files import written
 
 LOOP = """
 measure_all() {
@@ -58,32 +59,28 @@ def test_a_status_that_is_lost_with_its_output(line: str, tmp_path: Path, capsys
     assert found == ["3: the status of 'f' is lost: assign its output first"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "f() {\n\tcp a b || return\n\tlocal x\n\tx=$(cp c d) || return\n\tcp e f\n}\nif f; then :; fi\n",
-        "f() {\n\tcp a b\n\tcp c d\n}\nf\n[[ $x ]] || f\n",
-        "f() {\n\t# failure ignored: it is only a log\n\tcp a b\n\tcp c d\n}\nf || exit\n",
-        'words() { printf "%s" words; }\necho "$(words)" "$(nproc)"\n',
-        "x=$(f)\nf() { cp a b; }\n",
-    ],
-)
+HIDES_NOTHING = [
+    "f() {\n\tcp a b || return\n\tlocal x\n\tx=$(cp c d) || return\n\tcp e f\n}\nif f; then :; fi\n",
+    "f() {\n\tcp a b\n\tcp c d\n}\nf\n[[ $x ]] || f\n",
+    "f() {\n\t# failure ignored: it is only a log\n\tcp a b\n\tcp c d\n}\nf || exit\n",
+    'words() { printf "%s" words; }\necho "$(words)" "$(nproc)"\n',
+    "x=$(f)\nf() { cp a b; }\n",
+]
+
+
+@pytest.mark.parametrize("text", HIDES_NOTHING)
 def test_what_hides_nothing(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert findings(text, tmp_path, capsys) == []
 
 
 def test_what_bats_runs_is_left_out_and_no_other_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hides = "f() {\n\tcp a b\n\tcp c d\n}\nif f; then :; fi\n"
-    for name in ("some.bats", "common.bash", "nodes.sh", "faults/moment.bash"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(hides)
-    assert main([str(tmp_path / name) for name in ("some.bats", "common.bash")]) == 0
+    of_bats, others = ("some.bats", "common.bash"), ("nodes.sh", "faults/moment.bash")
+    written(tmp_path, dict.fromkeys((*of_bats, *others), "f() {\n\tcp a b\n\tcp c d\n}\nif f; then :; fi\n"))
+    assert main([str(tmp_path / name) for name in of_bats]) == 0
     capsys.readouterr()
-    assert main([str(tmp_path / name) for name in ("nodes.sh", "faults/moment.bash")]) == 1
-    assert {line.partition(":")[0] for line in capsys.readouterr().out.splitlines()} == {
-        str(tmp_path / "nodes.sh"),
-        str(tmp_path / "faults/moment.bash"),
-    }
+    assert main([str(tmp_path / name) for name in others]) == 1
+    found = {line.partition(":")[0] for line in capsys.readouterr().out.splitlines()}
+    assert found == {str(tmp_path / name) for name in others}
 
 
 SCRIPT = """\
@@ -121,15 +118,12 @@ def test_traces_of_all_processes_are_one(tmp_path: Path) -> None:
     assert traced_lines(tmp_path) == {"scripts/lib/common.sh": {3, 4, 5}}
 
 
-def test_a_line_for_each_file_and_the_total() -> None:
-    lines = [*report(["scripts/lib/common.sh"], {"scripts/lib/common.sh": set(range(1, 999))})]
-    assert lines[0].startswith("#   100% scripts/lib/common.sh (")
-    assert lines[1].startswith("# line coverage of the measuring loop in bash: 100% (")
-
-
-def test_too_little_coverage_fails() -> None:
-    lines = [*report(["scripts/lib/common.sh"], {})]
-    assert lines[1].startswith("not ok - line coverage of the measuring loop in bash: 0% (")
+def test_a_line_for_each_file_and_the_total_which_fails_if_it_is_too_little() -> None:
+    file, total = report(["scripts/lib/common.sh"], {"scripts/lib/common.sh": set(range(1, 999))})
+    assert file.startswith("#   100% scripts/lib/common.sh (")
+    assert total.startswith("# line coverage of the measuring loop in bash: 100% (")
+    _, total = report(["scripts/lib/common.sh"], {})
+    assert total.startswith("not ok - line coverage of the measuring loop in bash: 0% (")
 
 
 ENTRY = """#!/usr/bin/env bash
@@ -146,11 +140,7 @@ SETS_NAME = "# shellcheck shell=bash\n# shellcheck source=lib/a.sh\nsource lib/a
 @pytest.fixture
 def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """entry.sh sources a.sh and b.sh, which source each other."""
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "entry.sh").write_text(ENTRY)
-    (tmp_path / "lib" / "a.sh").write_text(FROM_B)
-    (tmp_path / "lib" / "b.sh").write_text(SETS_NAME)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(written(tmp_path, {"entry.sh": ENTRY, "lib/a.sh": FROM_B, "lib/b.sh": SETS_NAME}))
     return tmp_path
 
 

@@ -28,9 +28,7 @@ def test_windows_with_noise_are_counted_in_turns_and_alone_but_not_those_of_the_
 
 
 def test_the_null_server_has_cells_of_its_own() -> None:
-    null = [
-        replace(record("aiohttp", round=number), mode="null", service="null", id=f"null-{number}") for number in (1, 2)
-    ]
+    null = [replace(record("aiohttp", round=n), mode="null", service="null", id=f"null-{n}") for n in (1, 2)]
     found = findings_of([*null, alone()], RunFacts())
     assert [len(cell.records) for cell in found.null] == [2]
     assert [cell.service for cell in found.cells] == [service_of("aiohttp")] == [*found.order]

@@ -36,11 +36,8 @@ def test_a_mean_of_the_slow_windows_is_found(quick: Path, tmp_path: Path) -> Non
     records = [*load((quick / "records.jsonl").read_text().split("\n"))]
     for line in lines:
         if line["kind"] == "service":
-            own = sorted(
-                one.goodput or 0.0
-                for one in records
-                if (one.scenario, one.service, one.mode) == (line["scenario"], line["service"], "turns")
-            )
+            row = (line["scenario"], line["service"], "turns")
+            own = sorted(one.goodput or 0.0 for one in records if (one.scenario, one.service, one.mode) == row)
             line["goodput"]["mean"] = sum(own[:-1]) / len(own[:-1])
     (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert len([*means_of_a_part(tmp_path)]) == 16
@@ -57,16 +54,16 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Cell:
     return Cell(tuple(build(folder)))
 
 
-@pytest.mark.parametrize(
-    ("cause", "words"),
-    [
-        (None, "1,200 (1,000 to 1,500)"),
-        ("host", "1,200 (noisy: 1,000 to 1,500)"),
-        ("loadgen-bound", "1,200 (1,000 to 1,500), or more"),
-        ("errors", "1,000 to 1,100 in 2 of 3 rounds"),
-        ("not run", "1,050 (1,000 to 1,100) †2/3"),
-    ],
-)
+RATES = [
+    (None, "1,200 (1,000 to 1,500)"),
+    ("host", "1,200 (noisy: 1,000 to 1,500)"),
+    ("loadgen-bound", "1,200 (1,000 to 1,500), or more"),
+    ("errors", "1,000 to 1,100 in 2 of 3 rounds"),
+    ("not run", "1,050 (1,000 to 1,100) †2/3"),
+]
+
+
+@pytest.mark.parametrize(("cause", "words"), RATES)
 def test_a_service_alone_has_the_mean_of_all_its_rounds_or_none(alone: Cell, cause: str | None, words: str) -> None:
     *others, last = alone.records
     if cause:

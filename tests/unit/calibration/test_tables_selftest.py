@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from text_files import written
 from turns_runs import facts_of, measured, service_of, table
 
 from bench.analysis.runs.compatibility import ComparedRun
@@ -24,9 +25,7 @@ def contrast(a: int, b: int, verdict: str, difference: float, scenario: str = "b
 
 
 def run(folder: Path, *lines: dict[str, Any]) -> str:
-    folder.mkdir(exist_ok=True)
-    (folder / "run.json").write_text("{}")
-    (folder / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    written(folder, {"run.json": "{}", "verdicts.jsonl": "".join(json.dumps(line) + "\n" for line in lines)})
     return str(find_run(str(folder), "verdicts.jsonl"))
 
 
@@ -87,20 +86,13 @@ def test_a_difference_is_called_at_the_look_that_the_time_reaches(
 ) -> None:
     names = {service_of("uvicorn-asgi"): "synthetic", service_of("aiohttp"): "synthetic-slower-20us"}
     windows = measured({"uvicorn-asgi": 4000, "aiohttp": 3700}, 7)
-    facts = ComparedRun(
-        run=facts_of(table(names.values(), rounds=7)),
-        plan=(),
-        records=[
-            replace(one, service=names[one.service], server="uvicorn", framework=names[one.service]) for one in windows
-        ],
-        services={},
-    )
+    renamed = [replace(one, service=names[one.service], framework=names[one.service]) for one in windows]
+    records = [replace(one, server="uvicorn") for one in renamed]
+    facts = ComparedRun(run=facts_of(table(names.values(), rounds=7)), plan=(), records=records, services={})
     monkeypatch.setattr("calibration.tables.read_compared", lambda folder: facts)
     for number in range(1, 8):
-        window = tmp_path / f"raw/r{number:02}/b1/json/wrk-c16/w1/one"
-        window.mkdir(parents=True)
-        begin = 1_000_000_000_000 + (number - 1) * round_s * 1_000_000_000
-        meta = {"begin_ns": begin, "end_ns": begin + round_s * 1_000_000_000}
-        (window / "meta.json").write_text(json.dumps(meta))
+        end = (1000 + number * round_s) * 1_000_000_000
+        meta = json.dumps({"begin_ns": end - round_s * 1_000_000_000, "end_ns": end})
+        written(tmp_path, {f"raw/r{number:02}/b1/json/wrk-c16/w1/one/meta.json": meta})
     assert [*called_within(str(tmp_path))] == [(5, limit) for limit in limits]
     assert wall_s(str(tmp_path)) == pytest.approx(7 * round_s)

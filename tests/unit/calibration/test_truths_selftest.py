@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from make_plans import MATRIX, plan
 from make_run import entry
+from text_files import written
 from turns_runs import facts_of, record, table
 
 from bench.analysis.runs.compatibility import ComparedRun
@@ -35,10 +37,8 @@ def window(role: str, goodput: float, scenario: str = "alone-20", **changes: Any
 
 def lines(verdict: str, first_note: str = "", a: str = FIRST) -> list[dict[str, Any]]:
     b = SECOND if a == FIRST else FIRST
-    services: list[dict[str, Any]] = [
-        {"kind": "service", "service": NAMES[FIRST], "note": first_note},
-        {"kind": "service", "service": NAMES[SECOND], "note": None},
-    ]
+    notes = {FIRST: first_note, SECOND: None}
+    services = [{"kind": "service", "service": NAMES[role], "note": note} for role, note in notes.items()]
     return [*services, {"kind": "contrast", "a": NAMES[a], "b": NAMES[b], "verdict": verdict}]
 
 
@@ -71,13 +71,12 @@ def test_what_is_true_holds() -> None:
     assert "0 of 2 tables of services that are the same have a false verdict (95 % interval 0.0%" in text
 
 
+ALONE = {FIRST: [47.0], SECOND: [46.0]}
 LIES = {
     "one window above what can be": result("alone-20", {FIRST: [47.0, 51.2], SECOND: [46.0]}, "no winner"),
-    "its speed above what can be": result(
-        "alone-20", {FIRST: [47.0], SECOND: [46.0]}, "no winner", changes={"speed": 51.2}
-    ),
+    "its speed above what can be": result("alone-20", ALONE, "no winner", changes={"speed": 51.2}),
     "too few": result("alone-20", {FIRST: [38.0], SECOND: [46.0]}, "no winner"),
-    "called within the bias of turns": result("alone-20", {FIRST: [47.0], SECOND: [46.0]}, "slower"),
+    "called within the bias of turns": result("alone-20", ALONE, "slower"),
     "16 at once above 800/s": result("at-least-20", {FIRST: [801.0], SECOND: [740.0]}, "equal"),
     "16 at once below 90 %": result("at-least-20", {FIRST: [640.0], SECOND: [740.0]}, "equal"),
     "a late body above": result("body-late-90", {FIRST: [145.6], SECOND: [140.0]}, "equal"),
@@ -116,9 +115,8 @@ def test_windows_with_more_than_can_be_are_named() -> None:
 
 def test_the_speed_of_what_a_clock_gives_may_be_above_its_rate_and_its_requests_may_not() -> None:
     word = lines("no winner")
-    caught_up, impossible = (
-        table_of([window(role, rate, "bursts-800", speed=880.0) for role in NAMES], word) for rate in (786.0, 801.0)
-    )
+    both = ([window(role, rate, "bursts-800", speed=880.0) for role in NAMES] for rate in (786.0, 801.0))
+    caught_up, impossible = (table_of(windows, word) for windows in both)
     assert Result(KNOWN["bursts-800"], (caught_up,)).holds
     assert not Result(KNOWN["bursts-800"], (impossible,)).holds
 
@@ -160,32 +158,25 @@ def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
 
 
 def a_run(folder: Path, *names: str, verdict: str = "no winner") -> tuple[str, ComparedRun]:
-    folder.mkdir()
-    (folder / "run.json").write_text("{}")
     planned = [table(NAMES.values(), rounds=6, scenario=name) for name in names]
     records = [window(role, 47.0, name) for name in names for role in NAMES]
     words = [line | {"scenario": name} for name in names for line in lines(verdict)]
-    (folder / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in words))
+    files = {"run.json": "{}", "verdicts.jsonl": "".join(json.dumps(line) + "\n" for line in words)}
     for number, one in enumerate(records):
-        place = folder / f"raw/r01/b1/{one.scenario}/wrk-c16/w1/{one.service}"
-        place.mkdir(parents=True)
-        (place / "tool.json").write_text(json.dumps({"start_ns": 10**9, "end_ns": (3 + number) * 10**9}))
+        times = {"start_ns": 10**9, "end_ns": (3 + number) * 10**9}
+        files[f"raw/r01/b1/{one.scenario}/wrk-c16/w1/{one.service}/tool.json"] = json.dumps(times)
+    written(folder, files)
     return str(folder), ComparedRun(run=facts_of(*planned), plan=(), records=records, services={})
 
 
-def test_several_runs_are_one_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = dict(
-        [a_run(tmp_path / "one", "alone-20", "json"), a_run(tmp_path / "two", "alone-20", "coin-301", "coin-7")]
-    )
+def test_several_runs_are_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    one, two = a_run(tmp_path / "one", "alone-20", "json"), a_run(tmp_path / "two", "alone-20", "coin-301", "coin-7")
+    runs = dict((one, two))
     monkeypatch.setattr("calibration.truths.read_compared", runs.__getitem__)
     text, holds = truths([*runs])
-    assert holds
+    assert holds and "json" not in text
     assert "| 4 in 2 | 0 | 0 | 0 of 4 | 0 | 0 | 6 s | holds |" in text
-    assert "0 of 2 tables of services" in text
-    assert "json" not in text
-    assert "one: 0 s of wall time in turns" in text
+    assert "0 of 2 tables of services" in text and "one: 0 s of wall time in turns" in text
     assert judge_verb(["truths", *runs]) == 0
     assert capsys.readouterr().out.startswith(text)
 
@@ -221,13 +212,8 @@ def test_the_harness_own_verdict_on_an_idle_service_is_judged(goodput: tuple[flo
 
 def test_roles_and_truths_are_told_by_names() -> None:
     assert [role_of(name) for name in (*NAMES.values(), "aiohttp-py313-debian")] == [FIRST, SECOND, ""]
-    assert [truth_of(name) for name in ("coin-301", "one-coin-7", "alone-20", "alone-30", "json")] == [
-        "coin",
-        "one-coin",
-        "alone-20",
-        "",
-        "",
-    ]
+    told = {"coin-301": "coin", "one-coin-7": "one-coin", "alone-20": "alone-20", "alone-30": "", "json": ""}
+    assert {name: truth_of(name) for name in told} == told
 
 
 def test_the_preset_measures_every_truth_with_both_roles() -> None:

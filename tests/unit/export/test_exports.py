@@ -9,18 +9,21 @@ import re
 import subprocess
 from collections import Counter
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from captured import Capture
 from built_runs import exported
 from golden import same_as
 from loop_runs import block, write_window
-from make_run import entry, mark_measured, output_of, write_measurement, write_run
+from make_run import entry, mark_measured, output_of, plan_lines, write_measurement, write_run
 from places import ROOT
 from profiled_run import RATES as RATES_OF_TWO
 from profiled_run import write_profiled
+from text_files import written
 from turns_runs import measured
 
 from bench.__main__ import main
@@ -42,12 +45,8 @@ RATES = {"aiohttp": 3000, "uvicorn-asgi": 4000, "bjoern-wsgi": 5000}
 @pytest.fixture(scope="module")
 def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three rounds with errors of bjoern (the fastest), an open loop, a table, the null server, and odd text."""
-    loads = (("wrk", "c64"), ("ab", "c16n1000"), ("vegeta", "r500"))
-    plan = [
-        entry(stack, "queries-20-raw", tool, level, number=number, round=round)
-        for round in (1, 2, 3)
-        for number, (stack, (tool, level)) in enumerate(((s, load) for s in RATES for load in loads), 1)
-    ]
+    loads = product(RATES, (("wrk", "c64"), ("ab", "c16n1000"), ("vegeta", "r500")))
+    plan = plan_lines(((stack, "queries-20-raw", *load) for stack, load in loads), 3)
     for round in (1, 2, 3):
         plan.append(entry("aiohttp", "json", number=20, round=round, mode="null", service="null"))
         plan += block(round, ("aiohttp", "uvicorn-asgi"), windows=2)
@@ -76,13 +75,10 @@ def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record]
     rows = list(csv.DictReader(io.StringIO(exported("csv", a_run).decode())))
     assert [row["id"] for row in rows] == [record.id for record in records]
     for row, record in zip(rows, records, strict=True):
-        assert row["run"] == "a-run"
-        assert row["valid"] == str(record.valid).lower()
-        assert float(row["goodput"]) == record.goodput
+        assert (row["run"], row["valid"], float(row["goodput"])) == ("a-run", str(record.valid).lower(), record.goodput)
         assert row["latency_p99_s"] == ("" if (p99 := record.latency_s["p99"]) is None else str(p99))
         assert row["lag_p99_s"] == ("" if record.lag_s is None else str(record.lag_s["p99"]))
-        assert json.loads(row["nulls"]) == record.nulls
-        assert json.loads(row["errors"]) == record.errors
+        assert (json.loads(row["nulls"]), json.loads(row["errors"])) == (record.nulls, record.errors)
         assert json.loads(row["causes"]) == [asdict(cause) for cause in record.causes]
         assert json.loads(row["command"] or "null") == (None if record.command is None else [*record.command])
     died = next(row for row in rows if row["outcome"] == "died")
@@ -181,9 +177,7 @@ def _read(text: str | None, kind: str) -> Any:
     return {"VARCHAR": str, "JSON": json.loads, "BIGINT": int, "DOUBLE": float, "BOOLEAN": boolean}[kind](text)
 
 
-def test_the_line_in_the_docs_answers_its_question(
-    a_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_line_in_docs_answers_its_question(a_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (question,) = re.findall(r'^duckdb -c "([^"]*run\.parquet[^"]*)"', DOC.read_text(), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     Path("run.parquet").write_bytes(exported("parquet", a_run))
@@ -214,10 +208,8 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     last = next(r for r in reversed(solo) if r.valid and (r.server, r.tool) == ("aiohttp", "wrk"))
     assert last.goodput is not None and last.cpu_per_success_s is not None
     found = {unit: float(value) for value, unit in map(str.split, values)}
-    assert int(count) == last.successes
-    assert found["req/s"] == pytest.approx(last.goodput)
-    assert found["ns/op"] == pytest.approx(1e9 / last.goodput)
-    assert found["cpu-ns/op"] == pytest.approx(1e9 * last.cpu_per_success_s)
+    own = {"req/s": last.goodput, "ns/op": 1e9 / last.goodput, "cpu-ns/op": 1e9 * last.cpu_per_success_s}
+    assert int(count) == last.successes and {unit: found[unit] for unit in own} == pytest.approx(own)
     # A target rate is not a speed.
     at_rate = by_name[f"BenchmarkQueries20Raw/{stem}/level=r500/tool=vegeta"][1:]
     assert {value.split()[1] for value in at_rate} == {"cpu-ns/op", "memory-B"}
@@ -300,25 +292,18 @@ def test_the_documented_columns_are_complete() -> None:
         (["csv", "no-run"], "unknown run 'no-run'; ls results"),
     ],
 )
-def test_what_cannot_be_exported_is_a_one_line_error(
-    argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_exported_is_a_one_line_error(argv: list[str], told: str, capsys: Capture) -> None:
     assert main(["export", *argv]) == 2
     out, err = capsys.readouterr()
-    assert not out
-    assert err.count("\n") == 1
-    assert told in err
+    assert (out, err.count("\n")) == ("", 1) and told in err
 
 
 @pytest.mark.parametrize("text", ["{}", '{"schema":2}', "no JSON", "\udcff"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_records_of_another_kind_are_refused(
-    form: str, text: str, a_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    form: str, text: str, a_run: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    folder = tmp_path / "spoilt"
-    folder.mkdir()
-    for name in ("run.json", "plan.jsonl"):
-        (folder / name).write_bytes((a_run / name).read_bytes())
+    folder = written(tmp_path / "spoilt", {name: (a_run / name).read_text() for name in ("run.json", "plan.jsonl")})
     (folder / "records.jsonl").write_bytes(text.encode(errors="surrogateescape"))
     assert main(["export", form, str(folder)]) == 2
     assert "rebuild it with: scripts/report.sh spoilt" in capsys.readouterr().err

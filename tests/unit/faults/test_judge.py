@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,61 +54,50 @@ def test_a_whole_run_survived(run: Path) -> None:
 
 
 def _output(run: Path) -> None:
-    place = next(run.rglob("output.txt"))
+    meta = next(run.rglob("output.txt")).with_name("meta.json")
     digest = {"sha256": {"output.txt": "0" * 64}}
-    meta = json.loads((place.parent / "meta.json").read_text())
-    (place.parent / "meta.json").write_text(json.dumps(meta | digest))
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | digest))
 
 
-def _page(run: Path) -> None:
-    page = run / "index.html"
-    page.write_bytes(page.read_bytes()[:5000])
+BROKEN = [
+    (lambda run: write_lines(run, *lines_of(run), lines_of(run)[0]), "more than once in the records: r01-0001"),
+    (lambda run: write_lines(run, lines_of(run)[0]), "without a record: r01-0002"),
+    (lambda run: write_lines(run, lines_of(run)[0], lines_of(run)[1][:40]), "a record is no whole line"),
+    (lambda run: change(run, 1, id="r09-0009"), "not planned: r09-0009"),
+    (lambda run: next(run.rglob("meta.json")).write_text('{"outc'), "meta.json is not whole"),
+    (_output, "output.txt is not what meta.json says"),
+    (lambda run: os.truncate(run / "index.html", 5000), "no whole page"),
+    (lambda run: change(run, 0, outcome="did not start"), "r01-0001 is not measured: did not start"),
+]
 
 
-@pytest.mark.parametrize(
-    ("harm", "words"),
-    [
-        (lambda run: write_lines(run, *lines_of(run), lines_of(run)[0]), "more than once in the records: r01-0001"),
-        (lambda run: write_lines(run, lines_of(run)[0]), "without a record: r01-0002"),
-        (lambda run: write_lines(run, lines_of(run)[0], lines_of(run)[1][:40]), "a record is no whole line"),
-        (lambda run: change(run, 1, id="r09-0009"), "not planned: r09-0009"),
-        (lambda run: next(run.rglob("meta.json")).write_text('{"outc'), "meta.json is not whole"),
-        (_output, "output.txt is not what meta.json says"),
-        (_page, "no whole page"),
-        (lambda run: change(run, 0, outcome="did not start"), "r01-0001 is not measured: did not start"),
-    ],
-)
+@pytest.mark.parametrize(("harm", "words"), BROKEN)
 def test_what_is_broken_in_the_run(run: Path, harm: Callable[[Path], object], words: str) -> None:
     harm(run)
     assert any(words in fault for fault in faults(run))
 
 
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"containers": "2"}, "2 containers left"),
-        ({"networks": "1"}, "1 networks left"),
-        ({"processes": "1"}, "1 processes left"),
-        ({"status": "0"}, "the script ended with status 0, not 137"),
-        ({"subject": "hangup"}, "the script ended with status 137, not 130"),
-        ({"resumed": "1 1 1"}, "--resume ended with 1 1 1"),
-        ({"resumed": "1 0"}, "--resume had to be tried 2 times"),
-        ({"resumed": ""}, "--resume ended with nothing"),
-    ],
-)
+LEFT = [
+    ({"containers": "2"}, "2 containers left"),
+    ({"networks": "1"}, "1 networks left"),
+    ({"processes": "1"}, "1 processes left"),
+    ({"status": "0"}, "the script ended with status 0, not 137"),
+    ({"subject": "hangup"}, "the script ended with status 137, not 130"),
+    ({"resumed": "1 1 1"}, "--resume ended with 1 1 1"),
+    ({"resumed": "1 0"}, "--resume had to be tried 2 times"),
+    ({"resumed": ""}, "--resume ended with nothing"),
+]
+
+
+@pytest.mark.parametrize(("facts", "words"), LEFT)
 def test_what_was_left_and_said(run: Path, facts: dict[str, str], words: str) -> None:
     assert any(words in fault for fault in faults(run, **facts))
 
 
 def test_the_record_of_an_event_has_an_outcome_and_causes_as_that_of_a_window(tmp_path: Path) -> None:
     lost = {"ended": Ended.FAILED, "detail": "dependency ended: postgres ended during it", "sent": None, "fates": {}}
-    records = [
-        event(),
-        event(causes=("the client was starved: 1 % left late",)),
-        event(happened=False, happened_by="0 of 2 workers were replaced"),
-        event(**lost),
-    ]
-    write_events(tmp_path, records)
+    starved, quiet = {"causes": ("the client was starved: 1 % left late",)}, "0 of 2 workers were replaced"
+    write_events(tmp_path, [event(), event(**starved), event(happened=False, happened_by=quiet), event(**lost)])
     found = read_records(tmp_path / "records.jsonl", tmp_path / "events.jsonl")
     assert [(one["outcome"], one["valid"], one["causes"]) for one in found if one] == [
         ("measured", True, []),
@@ -128,9 +118,8 @@ def test_a_window_in_whose_middle_its_database_was_killed_must_not_count(run: Pa
     inside, outside = str(spans[1]["start_ns"] + 1), str(spans[1]["end_ns"] + 10**12)
     assert faults(run, **DATABASE, killed_ns=outside) == ()
     assert faults(run, **DATABASE, killed_ns=inside) == ("r01-0002 counts, although postgres was killed in it",)
-    change(
-        run, 1, "first.jsonl", valid=False, outcome="dependency ended", causes=[{"cause": "x", "detail": "postgres"}]
-    )
+    causes = [{"cause": "x", "detail": "postgres"}]
+    change(run, 1, "first.jsonl", valid=False, outcome="dependency ended", causes=causes)
     assert faults(run, **DATABASE, killed_ns=inside) == ()
 
 
@@ -157,12 +146,8 @@ def test_a_service_that_was_killed_may_stay_without_that_window(run: Path) -> No
 
 def test_the_table_counts_what_was_tried(run: Path) -> None:
     survived = {"number": "1", "subject": "script", "phase": "load", "tried": True, "faults": []}
-    judged = [
-        survived,
-        survived | {"phase": "report", "faults": ["x"]},
-        survived | {"subject": "postgres", "tried": False},
-    ]
-    assert table(judged) == (
+    broken, late = {"phase": "report", "faults": ["x"]}, {"subject": "postgres", "tried": False}
+    assert table([survived, survived | broken, survived | late]) == (
         "| killed | load | report | all |\n| --- | ---: | ---: | ---: |\n| script | 1/1 | 0/1 | 1/2 |\n"
         "| all | 1/1 | 0/1 | 1/2 |\n\n2 moments tried, 1 survived; 1 came after what they were to hit had ended"
     )

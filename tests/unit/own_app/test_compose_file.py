@@ -14,34 +14,28 @@ def merged(service: dict[str, Any], name: str = "db", **more: Any) -> dict[str, 
     return own_services({"services": {name: service}, **more})
 
 
-@pytest.mark.parametrize(
-    ("service", "words"),
-    [
-        ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
-        ({"privileged": True}, "is privileged"),
-        ({"network_mode": "host"}, "leaves the internal network"),
-        ({"pid": "host"}, "shares a PID namespace"),
-        ({"ipc": "host"}, "shares an IPC namespace"),
-        ({"userns_mode": "host"}, "shares the host's user namespace"),
-        ({"cap_add": ["SYS_ADMIN"]}, "adds capabilities"),
-        ({"devices": ["/dev/sda"]}, "devices of the host"),
-        ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
-        ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
-        *(
-            ({"build": {"context": FOLDER, key: value}}, rf"more than a build needs \(build.{key}\)")
-            for key, value in {
-                "network": "host",
-                "additional_contexts": {"etc": "/etc"},
-                "tags": ["bench/loadgen"],
-                "cache_from": ["x"],
-                "cache_to": ["type=local,dest=/root"],
-                "secrets": ["key"],
-                "ssh": ["default"],
-            }.items()
-        ),
-        ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
-    ],
-)
+BUILDS = {"network": "host", "additional_contexts": {"etc": "/etc"}, "tags": ["bench/loadgen"], "secrets": ["key"]}
+BUILDS |= {"cache_from": ["x"], "cache_to": ["type=local,dest=/root"], "ssh": ["default"]}
+REFUSED = [
+    ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
+    ({"privileged": True}, "is privileged"),
+    ({"network_mode": "host"}, "leaves the internal network"),
+    ({"pid": "host"}, "shares a PID namespace"),
+    ({"ipc": "host"}, "shares an IPC namespace"),
+    ({"userns_mode": "host"}, "shares the host's user namespace"),
+    ({"cap_add": ["SYS_ADMIN"]}, "adds capabilities"),
+    ({"devices": ["/dev/sda"]}, "devices of the host"),
+    ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
+    ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
+    *(
+        ({"build": {"context": FOLDER, key: value}}, rf"more than a build needs \(build.{key}\)")
+        for key, value in BUILDS.items()
+    ),
+    ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
+]
+
+
+@pytest.mark.parametrize(("service", "words"), REFUSED)
 def test_refused(service: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=f"service 'db' .*{words}.*; remove that"):
         merged(service)
@@ -98,13 +92,9 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
 
 def test_what_is_built_has_a_name_of_the_run_and_no_variable_of_the_shell() -> None:
     build = {"context": FOLDER, "args": {"A": "1", "GITHUB_TOKEN": None}}
-    given = {
-        "image": "bench/loadgen",
-        "build": build,
-        "environment": {"B": "2", "GITHUB_TOKEN": None},
-        "labels": {"x": "y"},
-    }
-    [one] = merged(given)["services"].values()
-    assert one["build"] == {"context": FOLDER, "args": {"A": "1"}}
-    assert one["environment"] == {"B": "2"}
-    assert "image" not in one and "labels" not in one
+    variables = {"B": "2", "GITHUB_TOKEN": None}
+    given = {"image": "bench/loadgen", "build": build, "environment": variables, "labels": {"x": "y"}}
+    [service] = merged(given)["services"].values()
+    assert service["build"] == {"context": FOLDER, "args": {"A": "1"}}
+    assert service["environment"] == {"B": "2"}
+    assert "image" not in service and "labels" not in service

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from an_app import an_app
 from make_plans import MATRIX
 from places import ROOT
+from text_files import written
 
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run, plan_of
@@ -17,6 +19,7 @@ from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.core.service_settings import Settings
 from bench.matrix.compose import run_services
+from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import LOCKS, pins_in
 from bench.own_app.app import read_app, with_own_app, write_app
 from bench.own_app.describe import Given, describe
@@ -28,12 +31,21 @@ from bench.plan.refs import REFS
 from driver.messages import CHANGES, facts_of
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
+NO_APP = (
+    r"main:app is builtins\.dict, no app: .* main:NAME\(\) for a function that makes it; "
+    "or give --interface wsgi, asgi, aiohttp or tornado"
+)
+SEVERAL = r"COMPOSE_X \(line 2\), DOCKER_Y \(line 4\): may .*; PORT \(line 3\): used .*; UWSGI_A \(line 5\): of"
 
 
 @pytest.fixture
 def given(tmp_path: Path) -> Given:
     (tmp_path / "main.py").write_text(FLASK)
     return Given(folder="/home/me/My shop", app="main:app", source=tmp_path)
+
+
+def build_arguments(matrix: Matrix, services: Sequence[Service]) -> list[dict[str, str]]:
+    return [json.loads(args) for args in re.findall(r"^      args: (.*)", run_services(matrix, services), re.M)]
 
 
 def test_what_is_found_in_the_folder(given: Given) -> None:
@@ -50,19 +62,16 @@ def test_two_folders_of_one_name_have_images_of_their_own(given: Given) -> None:
 def test_its_images_have_no_package_of_ours_but_the_server(given: Given) -> None:
     own = with_own_app(MATRIX, describe(given, MATRIX)[0])
     for service in [s for s in own.services if s.framework.own or s.name.endswith("-py313-debian")]:
-        args = re.findall(r"^      args: (.*)", run_services(own, [service]), re.MULTILINE)
-        bases = [json.loads(one).get("SERVER_BASE") for one in args]
-        assert bases == [("bare" if service.framework.own else None)] * len(args)
+        bases = {args.get("SERVER_BASE") for args in build_arguments(own, [service])}
+        assert bases <= {"bare" if service.framework.own else None}
     text = (ROOT / "services/debian.Dockerfile").read_text()
-    stages = {
-        name: (base, body)
-        for base, name, body in re.findall(r"^FROM (\S+) AS (\S+)\n(.*?)(?=^FROM )", text, re.S | re.M)
-    }
-    assert stages["service"][0] == "${SERVER_BASE}" and "\nARG SERVER_BASE=framework\n" in text
-    locks = {stage: re.findall(r"locks/\$?\{?LOCKS\}?(?:/(\w+)-)?", body) for stage, (_, body) in stages.items()}
+    stages = re.findall(r"^FROM (\S+) AS (\S+)\n(.*?)(?=^FROM )", text, re.S | re.M)
+    bases, bodies = ({stage[1]: stage[part] for stage in stages} for part in (0, 2))
+    assert bases["service"] == "${SERVER_BASE}" and "\nARG SERVER_BASE=framework\n" in text
+    locks = {stage: re.findall(r"locks/\$?\{?LOCKS\}?(?:/(\w+)-)?", body) for stage, body in bodies.items()}
     assert set(locks["framework"]) == {"common", "framework"} and not locks["bare"]
     # The server's folder of locks is mounted whole, for a package of --package.
-    assert re.findall(r"/locks/(\w+)-", stages["service"][1]) == ["server", "server", "package"]
+    assert re.findall(r"/locks/(\w+)-", bodies["service"]) == ["server", "server", "package"]
 
 
 def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(given: Given) -> None:
@@ -70,40 +79,35 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         assert describe(replace(given, folder=f"/x/{name}"), MATRIX)[0].name == f"app-{name}"
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"app": "main"}, "is not MODULE:CALLABLE"),
-        ({"app": "main.py:app"}, "has no module 'main.py'"),
-        ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
-        ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
-        ({"app": "other:app"}, "has no module 'other'; it has: main"),
-        ({"interface": "cgi"}, "unknown interface 'cgi'"),
-        (
-            {"imported": "none builtins.dict"},
-            r"main:app is builtins\.dict, no app: .* main:NAME\(\) for a function that makes it; "
-            "or give --interface wsgi, asgi, aiohttp or tornado",
-        ),
-        ({"imported": "cgi x\x1b[2J"}, r"main:app is x \[2J, no app"),
-        ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
-        ({"apt": "libpq-dev gcc;reboot"}, "--apt: 'gcc;reboot' is not the name of a Debian package"),
-        ({"apt": "--download-only"}, "--apt: '--download-only' is not the name"),
-        # apt-get would remove it, take another version, or one for another machine.
-        ({"apt": "libc6-"}, "--apt: 'libc6-' is not the name"),
-        ({"apt": "gcc=1"}, "--apt: 'gcc=1' is not the name"),
-        ({"apt": "gcc:i386"}, "--apt: 'gcc:i386' is not the name"),
-        ({"apt": "GCC"}, "--apt: 'GCC' is not the name"),
-        ({"apt": " , "}, "--apt names no Debian package"),
-    ],
-)
+REFUSED = [
+    ({"app": "main"}, "is not MODULE:CALLABLE"),
+    ({"app": "main.py:app"}, "has no module 'main.py'"),
+    ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
+    ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
+    ({"app": "other:app"}, "has no module 'other'; it has: main"),
+    ({"interface": "cgi"}, "unknown interface 'cgi'"),
+    ({"imported": "none builtins.dict"}, NO_APP),
+    ({"imported": "cgi x\x1b[2J"}, r"main:app is x \[2J, no app"),
+    ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
+    ({"apt": "libpq-dev gcc;reboot"}, "--apt: 'gcc;reboot' is not the name of a Debian package"),
+    ({"apt": "--download-only"}, "--apt: '--download-only' is not the name"),
+    # apt-get would remove it, take another version, or one for another machine.
+    ({"apt": "libc6-"}, "--apt: 'libc6-' is not the name"),
+    ({"apt": "gcc=1"}, "--apt: 'gcc=1' is not the name"),
+    ({"apt": "gcc:i386"}, "--apt: 'gcc:i386' is not the name"),
+    ({"apt": "GCC"}, "--apt: 'GCC' is not the name"),
+    ({"apt": " , "}, "--apt names no Debian package"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), REFUSED)
 def test_refused(given: Given, change: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words):
         describe(replace(given, **change), MATRIX)  # type: ignore[arg-type]
 
 
 def test_the_names_of_an_environment_are_taken_and_its_values_are_not(given: Given, tmp_path: Path) -> None:
-    file = tmp_path / "shop.env"
-    file.write_text("# comment\n\nexport TOKEN='very secret'\nURL=x=y\n")
+    file = written(tmp_path, {"shop.env": "# comment\n\nexport TOKEN='very secret'\nURL=x=y\n"}) / "shop.env"
     app, _ = describe(replace(given, variables=file, env_file="/home/me/shop.env"), MATRIX)
     write_app(tmp_path, app)
     assert app.variables == ("TOKEN", "URL")
@@ -111,39 +115,34 @@ def test_the_names_of_an_environment_are_taken_and_its_values_are_not(given: Giv
 
 
 def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path) -> None:
-    file = tmp_path / "expect.json"
-    file.write_text('{"GET /": {"contains": ["x"]}}')
+    file = written(tmp_path, {"expect.json": '{"GET /": {"contains": ["x"]}}'}) / "expect.json"
     assert describe(replace(given, expect=file), MATRIX)[0].expect == ({"contains": ["x"]},)
 
 
-@pytest.mark.parametrize(
-    ("option", "text", "words"),
-    [
-        ("variables", "WORKERS=4\n", r"remove WORKERS \(line 1\): used by the benchmark itself$"),
-        ("variables", "TIMEOUT=300\n", "used by the benchmark itself"),
-        ("variables", "BENCH_X=1\n", "used by the benchmark itself"),
-        ("variables", "DOCKER_HOST=x\n", r"DOCKER_HOST \(line 1\): may be read by Docker on this machine$"),
-        ("variables", "A=1\nGUNICORN_CMD_ARGS=x\n", r"CMD_ARGS \(line 2\): of the servers, read by gunicorn-.* alone"),
-        # A variant reads what its server does.
-        ("variables", "UWSGI_HARAKIRI=9\n", "read by uwsgi alone"),
-        # All at once, by cause.
-        (
-            "variables",
-            "A=1\nCOMPOSE_X=1\nPORT=1\nexport DOCKER_Y=2\nUWSGI_A=1\n",
-            r"COMPOSE_X \(line 2\), DOCKER_Y \(line 4\): may .*; PORT \(line 3\): used .*; UWSGI_A \(line 5\): of",
-        ),
-        ("variables", "hello\n", "line 1 is not NAME=VALUE"),
-        ("expect", "[]", "is not an object"),
-        ("expect", "{", "cannot be read as JSON"),
-        ("expect", '{"GET /no": {}}', "unknown target 'GET /no'"),
-        ("expect", '{"GET /": {"size": 3}}', "unknown expectation 'size'"),
-        ("expect", '{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
-        ("expect", '{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
-        ("expect", '{"GET /": {"headers": {"X-A": 1}}}', "headers is not an object of texts"),
-        ("expect", '{"GET /": {"status": "200"}}', "status is not a number"),
-        ("targets", "# name queries-5-raw\nGET /\n", "is taken by a route of the contract"),
-    ],
-)
+UNUSABLE = [
+    ("variables", "WORKERS=4\n", r"remove WORKERS \(line 1\): used by the benchmark itself$"),
+    ("variables", "TIMEOUT=300\n", "used by the benchmark itself"),
+    ("variables", "BENCH_X=1\n", "used by the benchmark itself"),
+    ("variables", "DOCKER_HOST=x\n", r"DOCKER_HOST \(line 1\): may be read by Docker on this machine$"),
+    ("variables", "A=1\nGUNICORN_CMD_ARGS=x\n", r"CMD_ARGS \(line 2\): of the servers, read by gunicorn-.* alone"),
+    # A variant reads what its server does.
+    ("variables", "UWSGI_HARAKIRI=9\n", "read by uwsgi alone"),
+    # All at once, by cause.
+    ("variables", "A=1\nCOMPOSE_X=1\nPORT=1\nexport DOCKER_Y=2\nUWSGI_A=1\n", SEVERAL),
+    ("variables", "hello\n", "line 1 is not NAME=VALUE"),
+    ("expect", "[]", "is not an object"),
+    ("expect", "{", "cannot be read as JSON"),
+    ("expect", '{"GET /no": {}}', "unknown target 'GET /no'"),
+    ("expect", '{"GET /": {"size": 3}}', "unknown expectation 'size'"),
+    ("expect", '{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
+    ("expect", '{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
+    ("expect", '{"GET /": {"headers": {"X-A": 1}}}', "headers is not an object of texts"),
+    ("expect", '{"GET /": {"status": "200"}}', "status is not a number"),
+    ("targets", "# name queries-5-raw\nGET /\n", "is taken by a route of the contract"),
+]
+
+
+@pytest.mark.parametrize(("option", "text", "words"), UNUSABLE)
 def test_unusable_files_are_refused(given: Given, tmp_path: Path, option: str, text: str, words: str) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(UserError, match=words):
@@ -178,9 +177,8 @@ def test_the_debian_packages_of_an_app_are_in_all_of_its_images_and_in_no_other(
     assert read_app(tmp_path) == app
     own = with_own_app(MATRIX, app)
     mine = [s for s in own.services if s.framework.own and s.python == "3.13"]
-    arguments = re.findall(r"^      args: (.*)", run_services(own, mine), re.MULTILINE)
-    assert len(arguments) == len(mine) > 9
-    assert {json.loads(one)["APT"] for one in arguments} == {"libpq-dev g++ libstdc++6"}
+    assert len(mine) > 9
+    assert [args["APT"] for args in build_arguments(own, mine)] == ["libpq-dev g++ libstdc++6"] * len(mine)
     plain = with_own_app(MATRIX, describe(given, MATRIX)[0])
     assert "APT" not in run_services(plain, [s for s in plain.services if s.framework.own])
 
@@ -250,21 +248,18 @@ def words(given: Given, tmp_path: Path) -> list[str]:
         write_app(tmp_path / name, app)
     refs = tmp_path / "refs"
     refs.mkdir()
-    sides = [
-        {"label": ref, "name": ref, "mark": f"{ref}-123", "place": f"results/.refs/{ref}"}
-        | {"commit": ref, "head": ref, "dirty": False}
-        for ref in ("main", "topic")
-    ]
+    names = ("label", "name", "commit", "head")
+    more = {ref: {"mark": f"{ref}-123", "place": f"results/.refs/{ref}", "dirty": False} for ref in ("main", "topic")}
+    sides = [dict.fromkeys(names, ref) | facts for ref, facts in more.items()]
     saved = {"repository": "/at", "paths": ["shop"], "changed": ["shop/main.py"], "sides": sides}
     (refs / REFS).write_text(json.dumps(saved))
     return [f"--own-app={tmp_path / 'base'}", f"--own-head={tmp_path / 'head'}", f"--sides={refs}"]
 
 
 def test_redirects_that_are_expected_are_in_the_plan_and_ab_is_skipped(given: Given, tmp_path: Path) -> None:
-    (tmp_path / "expect.json").write_text('{"POST /a": {"status": 302}, "GET /b": {"status": 200}}')
-    (tmp_path / "targets").write_text("POST /a\n\nGET /b\n")
-    files = {"targets": tmp_path / "targets", "expect": tmp_path / "expect.json"}
-    app = describe(replace(given, **files), MATRIX)[0]  # type: ignore[arg-type]
+    expect = '{"POST /a": {"status": 302}, "GET /b": {"status": 200}}'
+    folder = written(tmp_path, {"expect": expect, "targets": "POST /a\n\nGET /b\n"})
+    app = describe(replace(given, targets=folder / "targets", expect=folder / "expect"), MATRIX)[0]
     assert [one["request"] for one in app.facts()["targets"]] == ["POST /a → 302", "GET /b"]
     matrix = with_own_app(MATRIX, app)
     redirects = {name: matrix.routes[name].redirects for name in app.scenarios}
@@ -312,35 +307,32 @@ def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tm
     assert facts["command"] == [] and facts["refs"]["head"]["ref"] == "topic"
 
 
-@pytest.mark.parametrize(
-    ("wanted", "pythons", "words"),
-    [
-        (">=3.12", (), ""),
-        (">=3.13.2", (), ""),
-        ("<3.13", (), r"requires Python <3\.13: give --python 3\.12"),
-        (">=3.14", (), r"give --python 3\.14"),
-        (">=3.14", ("3.14",), ""),
-        (">=4", (), "no Python of the matrix is"),
-        ("==3.13.1", (), ""),
-        ("==3.12.1", (), r"give --python 3\.12"),
-        ("nonsense", (), ""),
-    ],
-)
+REQUIRED_PYTHONS = [
+    (">=3.12", (), ""),
+    (">=3.13.2", (), ""),
+    ("<3.13", (), r"requires Python <3\.13: give --python 3\.12"),
+    (">=3.14", (), r"give --python 3\.14"),
+    (">=3.14", ("3.14",), ""),
+    (">=4", (), "no Python of the matrix is"),
+    ("==3.13.1", (), ""),
+    ("==3.12.1", (), r"give --python 3\.12"),
+    ("nonsense", (), ""),
+    # As Poetry writes them.
+    ("^3.14", (), r"requires Python \^3\.14: give --python 3\.14"),
+    ("~3.12", (), r"give --python 3\.12"),
+]
+
+
+@pytest.mark.parametrize(("wanted", "pythons", "words"), REQUIRED_PYTHONS)
 def test_requires_python_of_the_app(given: Given, wanted: str, pythons: tuple[str, ...], words: str) -> None:
-    (given.source / "pyproject.toml").write_text(f'[project]\nname = "a"\nrequires-python = "{wanted}"\n')
+    key = "[tool.poetry.dependencies]\npython" if wanted[0] in "^~" else '[project]\nname = "a"\nrequires-python'
+    (given.source / "pyproject.toml").write_text(f'{key} = "{wanted}"\n')
     chosen = replace(given, pythons=pythons)
     if not words:
         assert describe(chosen, MATRIX)[0].pythons == (pythons or ("3.13",))
     else:
         with pytest.raises(UserError, match=words):
             describe(chosen, MATRIX)
-
-
-def test_the_python_of_poetry_is_read_too(given: Given) -> None:
-    for wanted, words in (("^3.14", r"requires Python \^3\.14: give --python 3\.14"), ("~3.12", "give --python 3.12")):
-        (given.source / "pyproject.toml").write_text(f'[tool.poetry.dependencies]\npython = "{wanted}"\n')
-        with pytest.raises(UserError, match=words):
-            describe(given, MATRIX)
 
 
 def test_a_module_may_be_in_what_is_installed_of_the_folder(given: Given) -> None:
@@ -351,8 +343,7 @@ def test_a_module_may_be_in_what_is_installed_of_the_folder(given: Given) -> Non
 
 
 def test_unknown_interface_until_the_app_is_imported(given: Given) -> None:
-    env = given.source / "env"
-    env.write_text("GUNICORN_CMD_ARGS=2\n")
+    env = written(given.source, {"env": "GUNICORN_CMD_ARGS=2\n"}) / "env"
     there = replace(given, app="main:application", variables=env)
     app, by = describe(there, MATRIX)
     assert (app.interface, by, app.variables) == ("", "", ("GUNICORN_CMD_ARGS",))
@@ -383,48 +374,39 @@ def test_the_settings_of_gunicorn_are_said_to_be_bypassed(tmp_path: Path) -> Non
     assert line.startswith("gunicorn.conf.py is not used")
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        (
-            {"Dockerfile": "FROM python:3.9.10-slim\n"},
-            "has Python 3.9, and 3.13 is measured: give --python 3.9 for",
-        ),
-        ({"Dockerfile": "from ghcr.io/astral-sh/uv:python3.12-bookworm-slim AS a\n"}, "Dockerfile has Python 3.12"),
-        (
-            {"Dockerfile": "FROM --platform=$BUILDPLATFORM docker.io/library/python:3.12\n"},
-            "Dockerfile has Python 3.12",
-        ),
-        ({"Dockerfile": "ARG PYTHON_VERSION=3.12.4\nFROM python:${PYTHON_VERSION}-slim AS base\n"}, "has Python 3.12,"),
-        # The last stage runs.
-        ({"Dockerfile": "FROM python:3.11 AS build\nFROM node:22\nFROM python:3.12-slim\n"}, "has Python 3.12,"),
-        ({"Dockerfile": "FROM python:3.8\n"}, "Dockerfile has Python 3.8, and 3.13 is measured: there is none here"),
-        ({"Dockerfile": "FROM python:slim\n", ".python-version": "3.12\n"}, ".python-version has Python 3.12"),
-        ({"Dockerfile": "FROM python:3.13\n", ".python-version": "3.12\n"}, ""),
-        ({"Dockerfile": "# FROM python:3.12\nFROM node:22\nRUN pip install python:3.12\n"}, ""),
-        ({"Dockerfile": "FROM python:3.13-slim\n"}, ""),
-        ({".python-version": "# ours\ncpython-3.12.1\n"}, ".python-version has Python 3.12"),
-        ({".python-version": "pypy3.10\n"}, ""),
-        ({"runtime.txt": "python-3.12.4\n"}, "runtime.txt has Python 3.12"),
-        ({".tool-versions": "nodejs 22.1\npython 3.12.4\n"}, ".tool-versions has Python 3.12"),
-        ({}, ""),
-    ],
-)
+NAMED_PYTHONS = [
+    ({"Dockerfile": "FROM python:3.9.10-slim\n"}, "has Python 3.9, and 3.13 is measured: give --python 3.9 for"),
+    ({"Dockerfile": "from ghcr.io/astral-sh/uv:python3.12-bookworm-slim AS a\n"}, "Dockerfile has Python 3.12"),
+    ({"Dockerfile": "FROM --platform=$BUILDPLATFORM docker.io/library/python:3.12\n"}, "has Python 3.12,"),
+    ({"Dockerfile": "ARG PYTHON_VERSION=3.12.4\nFROM python:${PYTHON_VERSION}-slim AS base\n"}, "has Python 3.12,"),
+    # The last stage runs.
+    ({"Dockerfile": "FROM python:3.11 AS build\nFROM node:22\nFROM python:3.12-slim\n"}, "has Python 3.12,"),
+    ({"Dockerfile": "FROM python:3.8\n"}, "Dockerfile has Python 3.8, and 3.13 is measured: there is none here"),
+    ({"Dockerfile": "FROM python:slim\n", ".python-version": "3.12\n"}, ".python-version has Python 3.12"),
+    ({"Dockerfile": "FROM python:3.13\n", ".python-version": "3.12\n"}, ""),
+    ({"Dockerfile": "# FROM python:3.12\nFROM node:22\nRUN pip install python:3.12\n"}, ""),
+    ({"Dockerfile": "FROM python:3.13-slim\n"}, ""),
+    ({".python-version": "# ours\ncpython-3.12.1\n"}, ".python-version has Python 3.12"),
+    ({".python-version": "pypy3.10\n"}, ""),
+    ({"runtime.txt": "python-3.12.4\n"}, "runtime.txt has Python 3.12"),
+    ({".tool-versions": "nodejs 22.1\npython 3.12.4\n"}, ".tool-versions has Python 3.12"),
+    ({}, ""),
+]
+
+
+@pytest.mark.parametrize(("files", "words"), NAMED_PYTHONS)
 def test_another_python_that_the_folder_names_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    found = [*other_python(tmp_path, ("3.13",), MATRIX.pythons)]
+    found = [*other_python(written(tmp_path, files), ("3.13",), MATRIX.pythons)]
     assert len(found) == bool(words) and all(words in line for line in found)
 
 
 def test_the_version_that_the_app_requires_of_a_server_is_said_at_its_row(given: Given, tmp_path: Path) -> None:
     app = tmp_path / "app"
-    usual = {name: dict(pins_in(LOCKS / f"py313/server-{name}.txt")) for name in ("gunicorn-sync", "waitress")}
-    gunicorn, waitress = usual["gunicorn-sync"]["gunicorn"], usual["waitress"]["waitress"]
-    (app / "locks/py313").mkdir(parents=True)
+    gunicorn = dict(pins_in(LOCKS / "py313/server-gunicorn-sync.txt"))["gunicorn"]
+    waitress = dict(pins_in(LOCKS / "py313/server-waitress.txt"))["waitress"]
     for version in ("21.2.0", gunicorn):
         lock = f"flask==3.1\ngunicorn=={version}\nwaitress=={waitress}\n"
-        (app / "locks/py313/requirements.txt").write_text(lock)
+        written(app, {"locks/py313/requirements.txt": lock})
         write_app(app, describe(given, MATRIX)[0])
         words = [f"--own-app={app}", "--server", "gunicorn-sync,waitress"]
         facts = json.loads((make_run(parse_selection(words), tmp_path / version) / "run.json").read_text())

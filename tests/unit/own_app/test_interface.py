@@ -7,74 +7,51 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from text_files import written
 
 from bench.own_app.interface import find_interface
 
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = folder / f"{name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
+AIOHTTP = "from aiohttp import web\nasync def create_app():\n    app = web.Application()\n    return app"
+DJANGO = "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()"
+WRAPPED = "from flask import Flask\nfrom x import ProxyFix\ninner = Flask('a')\napp = ProxyFix(inner, x_for=1)"
+FACTORY = "from flask import Flask\ndef create_app():\n    app = Flask('a')\n    return app\napp = create_app()"
 
 
-@pytest.mark.parametrize(
-    ("source", "name", "interface"),
-    [
-        ("from flask import Flask\napp = Flask(__name__)", "app", "wsgi"),
-        ("import flask as f\napp = f.Flask(__name__)", "app", "wsgi"),
-        ("from fastapi import FastAPI as A\napp: A = A()", "app", "asgi"),
-        ("import falcon.asgi\napp = falcon.asgi.App()", "app", "asgi"),
-        ("import falcon\napp = falcon.App()", "app", "wsgi"),
-        (
-            "from aiohttp import web\nasync def create_app():\n    app = web.Application()\n    return app",
-            "create_app",
-            "aiohttp",
-        ),
-        ("import tornado.web\ndef make():\n    return tornado.web.Application([])", "make()", "tornado"),
-        ("def app(environ, start_response):\n    return []", "app", "wsgi"),
-        ("async def app(scope, receive, send): ...", "app", "asgi"),
-        (
-            "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()",
-            "application",
-            "wsgi",
-        ),
-        ("from pyramid.config import Configurator\napp = Configurator().make_wsgi_app()", "app", "wsgi"),
-        (
-            "from flask import Flask\nfrom x import ProxyFix\ninner = Flask('a')\napp = ProxyFix(inner, x_for=1)",
-            "app",
-            "wsgi",
-        ),
-        (
-            "from flask import Flask\ndef create_app():\n    app = Flask('a')\n    return app\napp = create_app()",
-            "app",
-            "wsgi",
-        ),
-        ("from litestar import Litestar\napp = Litestar([])", "app", "asgi"),
-        ("from quart import Quart\ndef create_app() -> Quart:\n    return Quart(__name__)", "create_app()", "asgi"),
-        ("from fastapi import FastAPI\nimport x\napp = FastAPI()\napp = x.SentryAsgiMiddleware(app)", "app", "asgi"),
-        ("from flask import Flask\nfrom asgiref.wsgi import WsgiToAsgi\napp = WsgiToAsgi(Flask('a'))", "app", "asgi"),
-    ],
-)
+SOURCES = [
+    ("from flask import Flask\napp = Flask(__name__)", "app", "wsgi"),
+    ("import flask as f\napp = f.Flask(__name__)", "app", "wsgi"),
+    ("from fastapi import FastAPI as A\napp: A = A()", "app", "asgi"),
+    ("import falcon.asgi\napp = falcon.asgi.App()", "app", "asgi"),
+    ("import falcon\napp = falcon.App()", "app", "wsgi"),
+    (AIOHTTP, "create_app", "aiohttp"),
+    ("import tornado.web\ndef make():\n    return tornado.web.Application([])", "make()", "tornado"),
+    ("def app(environ, start_response):\n    return []", "app", "wsgi"),
+    ("async def app(scope, receive, send): ...", "app", "asgi"),
+    (DJANGO, "application", "wsgi"),
+    ("from pyramid.config import Configurator\napp = Configurator().make_wsgi_app()", "app", "wsgi"),
+    (WRAPPED, "app", "wsgi"),
+    (FACTORY, "app", "wsgi"),
+    ("from litestar import Litestar\napp = Litestar([])", "app", "asgi"),
+    ("from quart import Quart\ndef create_app() -> Quart:\n    return Quart(__name__)", "create_app()", "asgi"),
+    ("from fastapi import FastAPI\nimport x\napp = FastAPI()\napp = x.SentryAsgiMiddleware(app)", "app", "asgi"),
+    ("from flask import Flask\nfrom asgiref.wsgi import WsgiToAsgi\napp = WsgiToAsgi(Flask('a'))", "app", "asgi"),
+]
+
+
+@pytest.mark.parametrize(("source", "name", "interface"), SOURCES)
 def test_found(tmp_path: Path, source: str, name: str, interface: str) -> None:
-    found = find_interface(written(tmp_path, {"main": source}), "main", name)
-    assert found is not None
-    assert found.interface == interface
+    found = find_interface(written(tmp_path, {"main.py": source}), "main", name)
+    assert found and found.interface == interface
 
 
 def test_followed_through_the_modules_of_the_folder(tmp_path: Path) -> None:
-    folder = written(
-        tmp_path,
-        {
-            "wsgi": "from shop import create_app\napp = create_app()",
-            "shop/__init__": "from .factory import create_app",
-            "shop/factory": "from flask import Flask\ndef create_app():\n    return Flask('shop')",
-        },
-    )
-    found = find_interface(folder, "wsgi", "app")
-    assert found is not None
-    assert (found.interface, found.by) == ("wsgi", "flask.Flask")
+    files = {
+        "wsgi.py": "from shop import create_app\napp = create_app()",
+        "shop/__init__.py": "from .factory import create_app",
+        "shop/factory.py": "from flask import Flask\ndef create_app():\n    return Flask('shop')",
+    }
+    found = find_interface(written(tmp_path, files), "wsgi", "app")
+    assert found and (found.interface, found.by) == ("wsgi", "flask.Flask")
 
 
 @pytest.mark.parametrize(
@@ -96,11 +73,12 @@ def test_followed_through_the_modules_of_the_folder(tmp_path: Path) -> None:
     ids=range(12),
 )
 def test_not_found(tmp_path: Path, source: str) -> None:
-    assert find_interface(written(tmp_path, {"main": source}), "main", "app") is None
+    assert find_interface(written(tmp_path, {"main.py": source}), "main", "app") is None
 
 
 def test_modules_that_import_each_other_end(tmp_path: Path) -> None:
-    assert find_interface(written(tmp_path, {"a": "from b import app", "b": "from a import app"}), "a", "app") is None
+    files = {"a.py": "from b import app", "b.py": "from a import app"}
+    assert find_interface(written(tmp_path, files), "a", "app") is None
 
 
 APPS = """
@@ -138,49 +116,50 @@ async def make_aio(): return Mine()
 """
 
 
-def imported(tmp_path: Path, name: str, apps: str = APPS, module: str = "main") -> tuple[int, str]:
-    """(status, what services/own/interface.py prints) of this app in a folder and an image of its own."""
-    folder, image = tmp_path / "folder", tmp_path / "image"
-    folder.mkdir()
-    image.mkdir()
-    (folder / f"{module}.py").write_text(apps)
+def ran(tmp_path: Path, code: str, apps: str, app: str, **env: str) -> tuple[int, str]:
+    """(status, what is printed) of code in an image for these apps, which are in a folder of their own."""
     own = (ROOT / "services/own/app.py").read_text()
     assert own.count('FOLDER = "/srv/app"') == 1
-    (image / "app.py").write_text(own.replace("/srv/app", str(folder)))
-    words = [sys.executable, "-c", (ROOT / "services/own/interface.py").read_text(), "MARK"]
-    done = subprocess.run(
-        words, cwd=image, env={"APP": f"{module}:{name}"}, capture_output=True, text=True, check=False, timeout=60
-    )
+    own = own.replace("/srv/app", str(tmp_path / "folder"))
+    written(tmp_path, {f"folder/{app.partition(':')[0]}.py": apps, "image/app.py": own})
+    words, image = [sys.executable, "-c", code, "MARK"], tmp_path / "image"
+    env |= {"APP": app}
+    done = subprocess.run(words, cwd=image, env=env, capture_output=True, text=True, check=False, timeout=60)
     return done.returncode, done.stdout or done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("wsgi", "wsgi main.wsgi"),
-        ("asgi", "asgi main.asgi"),
-        ("plain", "asgi main.plain"),
-        ("either", "none main.either"),
-        ("partial", "wsgi functools.partial"),
-        ("wsgi_object", "wsgi main.Wsgi"),
-        ("asgi_object", "asgi main.Asgi"),
-        ("asgi_object.__call__", "asgi main.Asgi.__call__"),
-        ("slot", "asgi main.Slot"),
-        ("either_object", "none main.Either"),
-        ("any_asgi", "asgi main.AnyAsgi"),
-        ("settings", "none builtins.dict"),
-        ("Old", "wsgi main.Old"),
-        ("make_wsgi()", "wsgi main.Wsgi"),
-        ("make_asgi()", "asgi main.Asgi"),
-        # What a server that imports `app` would get is no app.
-        ("make_wsgi", "none main.Wsgi"),
-        ("later()", "none main.Asgi"),
-        ("aio", "aiohttp shop.Mine"),
-        ("make_aio", "aiohttp shop.Mine"),
-        ("make_aio()", "aiohttp shop.Mine"),
-        ("make_tornado", "tornado tornado.web.Application"),
-    ],
-)
+def imported(tmp_path: Path, name: str, apps: str = APPS) -> tuple[int, str]:
+    """(status, what services/own/interface.py prints) of this app."""
+    return ran(tmp_path, (ROOT / "services/own/interface.py").read_text(), apps, f"main:{name}")
+
+
+IMPORTED = [
+    ("wsgi", "wsgi main.wsgi"),
+    ("asgi", "asgi main.asgi"),
+    ("plain", "asgi main.plain"),
+    ("either", "none main.either"),
+    ("partial", "wsgi functools.partial"),
+    ("wsgi_object", "wsgi main.Wsgi"),
+    ("asgi_object", "asgi main.Asgi"),
+    ("asgi_object.__call__", "asgi main.Asgi.__call__"),
+    ("slot", "asgi main.Slot"),
+    ("either_object", "none main.Either"),
+    ("any_asgi", "asgi main.AnyAsgi"),
+    ("settings", "none builtins.dict"),
+    ("Old", "wsgi main.Old"),
+    ("make_wsgi()", "wsgi main.Wsgi"),
+    ("make_asgi()", "asgi main.Asgi"),
+    # What a server that imports `app` would get is no app.
+    ("make_wsgi", "none main.Wsgi"),
+    ("later()", "none main.Asgi"),
+    ("aio", "aiohttp shop.Mine"),
+    ("make_aio", "aiohttp shop.Mine"),
+    ("make_aio()", "aiohttp shop.Mine"),
+    ("make_tornado", "tornado tornado.web.Application"),
+]
+
+
+@pytest.mark.parametrize(("name", "shown"), IMPORTED)
 def test_what_is_imported_says_what_it_is(tmp_path: Path, name: str, shown: str) -> None:
     assert imported(tmp_path, name) == (0, f"\nMARK {shown}\n")
 
@@ -206,7 +185,6 @@ def test_neither_what_an_app_prints_nor_its_threads_hide_its_interface(tmp_path:
     ("interface", "code"), [("aiohttp", "await create_app()"), ("tornado", "await enter(create_app())")]
 )
 def test_app_and_factory_named_like_ours(tmp_path: Path, interface: str, code: str) -> None:
-    imported(tmp_path, "create_app", "async def create_app(): return 'made'", "app")
     serve = f"""
 import asyncio
 from app import create_app
@@ -215,9 +193,5 @@ async def enter(opened):
 async def serve(): print({code})
 asyncio.run(serve())
 """
-    env = {"APP": "app:create_app", "APP_INTERFACE": interface}
-    words = [sys.executable, "-c", serve]
-    done = subprocess.run(
-        words, cwd=tmp_path / "image", env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (done.stdout, done.returncode) == ("made\n", 0), done.stderr
+    apps = "async def create_app(): return 'made'"
+    assert ran(tmp_path, serve, apps, "app:create_app", APP_INTERFACE=interface) == (0, "made\n")

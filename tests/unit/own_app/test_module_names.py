@@ -12,6 +12,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from places import ROOT
+from text_files import written
 
 SERVERS = sorted(file for file in (ROOT / "services/servers").glob("*/*") if b"from app import" in file.read_bytes())
 SERVE = """
@@ -20,25 +21,23 @@ print(ECHO_LIMIT, *app({}, None))
 """
 
 
-def text_files(folder: Path, **texts: str) -> None:
-    for name, text in texts.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.py").write_text(text)
-
-
-@pytest.mark.parametrize("init", [{"__init__": ""}, {}], ids=["package", "namespace"])
+@pytest.mark.parametrize("init", [{"__init__.py": ""}, {}], ids=["package", "namespace"])
 @pytest.mark.parametrize("place", ["folder", "folder/src", "installed"])
 @pytest.mark.parametrize("name", ["app", "common", "server"])
 def test_modules_named_like_ours(tmp_path: Path, name: str, place: str, init: dict[str, str]) -> None:
     image, folder = tmp_path / "image", tmp_path / "folder"
     folder.mkdir()
-    text_files(image, app=(ROOT / "services/own/app.py").read_text().replace("/srv/app", str(folder)))
-    text_files(image / "common", __init__="", contract="ECHO_LIMIT = 1")
+    own = {
+        "app.py": (ROOT / "services/own/app.py").read_text().replace("/srv/app", str(folder)),
+        "common/contract.py": "ECHO_LIMIT = 1",
+        "server/drained.py": (ROOT / "services/servers/granian-wsgi/drained.py").read_text(),
+    }
+    written(image, own | {"common/__init__.py": "", "server/__init__.py": ""})
     assert "&& touch server/__init__.py &&" in (ROOT / "services/debian.Dockerfile").read_text()
-    text_files(image / "server", __init__="", drained=(ROOT / "services/servers/granian-wsgi/drained.py").read_text())
     main = f"from {name} import contract\ndef app(environ, start_response):\n    from {name} import late\n"
     main += "    return contract.VALUE, late.VALUE\n"
-    text_files(tmp_path / place / name, **init, main=main, contract="VALUE = 2", late="VALUE = 3")
+    modules = {"main.py": main, "contract.py": "VALUE = 2", "late.py": "VALUE = 3"}
+    written(tmp_path / place / name, modules | init)
     path = f"{image}:{tmp_path / 'installed'}"
     env = {"APP": f"{name}.main:app", "APP_INTERFACE": "wsgi", "PYTHONPATH": path}
     words = [sys.executable, "-c", SERVE]
@@ -50,9 +49,7 @@ def test_modules_named_like_ours(tmp_path: Path, name: str, place: str, init: di
 def test_a_server_imports_ours_before_the_app(file: Path) -> None:
     imports = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.ImportFrom)]
     modules = [(node.module or "").partition(".")[0] for node in imports]
-    assert modules.index("app") > max(
-        (at for at, name in enumerate(modules) if name in ("common", "server")), default=-1
-    )
+    assert not {"common", "server"} & {*modules[modules.index("app") :]}
 
 
 @pytest.mark.parametrize("kind", ["gevent", "eventlet"])
@@ -68,20 +65,19 @@ def test_psycopg2_of_an_app_is_patched(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(tmp_path)
     called = tmp_path / "called"
     patch = f"import psycopg2\ndef patch_psycopg(): open({str(called)!r}, 'w')"
-    text_files(tmp_path / "psycogreen", __init__="", **{kind: patch})
+    written(tmp_path, {"psycogreen/__init__.py": "", f"psycogreen/{kind}.py": patch})
 
     def serve() -> bool:
         for name in ("psycopg2", f"psycogreen.{kind}", "psycogreen"):
             sys.modules.pop(name, None)
-        server = (
-            ROOT / "services/servers" / file.format("gevent-pywsgi" if "start" in file and kind == "gevent" else kind)
-        )
-        runpy.run_path(str(server)).get("post_fork", lambda *_: None)(None, None)
+        folder = "gevent-pywsgi" if "start" in file and kind == "gevent" else kind
+        server = runpy.run_path(str(ROOT / "services/servers" / file.format(folder)))
+        server.get("post_fork", lambda *_: None)(None, None)
         return called.exists()
 
     assert not serve()
-    text_files(tmp_path, psycopg2="raise ImportError('no libpq')")
+    written(tmp_path, {"psycopg2.py": "raise ImportError('no libpq')"})
     with pytest.raises(ImportError, match="no libpq"):
         serve()
-    text_files(tmp_path, psycopg2="")
+    written(tmp_path, {"psycopg2.py": ""})
     assert serve()

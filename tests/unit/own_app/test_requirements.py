@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from text_files import written
 
 from bench.core.errors import UserError
 from bench.own_app.metadata import specifier
@@ -13,16 +14,13 @@ from bench.own_app.requirements import Requirements, Workspace, requirements_of,
 
 PROJECT = "[project]\nname = 'x'\ndependencies = ['flask']\n"
 TOOLS = "[tool.ruff]\nline-length = 99\n"
+OUTSIDE = r"'.*' is outside of the app's folder: put its wheel into that \(pip wheel"
 WHEEL = "wheels/core-1.0-py3-none-any.whl"
 POETRY = "[tool.poetry.dependencies]\n"
+POETRY_DEV = "[tool.poetry.group.dev.dependencies]\n"
+DYNAMIC = "[project]\nname = 'x'\ndynamic = ['dependencies']\n"
 PACKAGED = "[build-system]\nrequires = ['setuptools']\n"
-
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
+HASHED = "flask==3.1 \\\n    --hash=sha256:ab \\\n    --hash=sha256:cd\n    # via -r x\n\n-r more.txt\n"
 
 
 def required(folder: Path, files: dict[str, str]) -> Requirements:
@@ -35,97 +33,59 @@ def projects(found: Requirements) -> list[str]:
     return [" ".join(filter(None, (place, need, extras))) for place, need, _, extras in lines]
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        ({}, ""),
-        (
-            {
-                "requirements.txt": "flask==3.1 \\\n    --hash=sha256:ab \\\n"
-                "    --hash=sha256:cd\n    # via -r x\n\n-r more.txt\n",
-                "more.txt": "gunicorn  # why\n",
-            },
-            "flask==3.1\ngunicorn\n",
-        ),
-        ({"requirements.txt": "-i https://pypi.org/simple\nflask\n", "pyproject.toml": TOOLS}, "flask\n"),
-        ({"pyproject.toml": PROJECT}, "flask\n"),
-        ({"pyproject.toml": TOOLS, "Pipfile": "[packages]\nflask = '*'\n[dev-packages]\npytest = '*'\n"}, "flask\n"),
-        (
-            {
-                "pyproject.toml": "[tool.poetry.dependencies]\npython = '^3.11'\nflask = '^2.3'\n"
-                "[tool.poetry.group.dev.dependencies]\nx = '*'"
-            },
-            "flask<3,>=2.3\n",
-        ),
-        (
-            {
-                "pyproject.toml": "[project]\nname = 'x'\ndynamic = ['dependencies']\n"
-                "[tool.poetry.dependencies]\na = '~1.2'\n"
-            },
-            "a<1.3,>=1.2\n",
-        ),
-        # Constraints of the app's own.
-        (
-            {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
-            "-c .constraints.txt\nflask\n",
-        ),
-    ],
-)
+FILES = [
+    ({}, ""),
+    ({"requirements.txt": HASHED, "more.txt": "gunicorn  # why\n"}, "flask==3.1\ngunicorn\n"),
+    ({"requirements.txt": "-i https://pypi.org/simple\nflask\n", "pyproject.toml": TOOLS}, "flask\n"),
+    ({"pyproject.toml": PROJECT}, "flask\n"),
+    ({"pyproject.toml": TOOLS, "Pipfile": "[packages]\nflask = '*'\n[dev-packages]\npytest = '*'\n"}, "flask\n"),
+    ({"pyproject.toml": f"{POETRY}python = '^3.11'\nflask = '^2.3'\n{POETRY_DEV}x = '*'"}, "flask<3,>=2.3\n"),
+    ({"pyproject.toml": f"{DYNAMIC}{POETRY}a = '~1.2'\n"}, "a<1.3,>=1.2\n"),
+    # Constraints of the app's own.
+    (
+        {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
+        "-c .constraints.txt\nflask\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "found"), FILES)
 def test_requirements_are_found(tmp_path: Path, files: dict[str, str], found: str) -> None:
     assert required(tmp_path, files).files()["requirements.in"] == found
     if "all.txt" in files:
         assert required(tmp_path, files).files()[".constraints.txt"] == "pywin32==306\nx==1\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "-e git+https://github.com/a/b#egg=b\n",
-            "is neither a release nor in the app's folder: images are built from",
-        ),
-        ("-r requirements.txt\n", "includes itself"),
-        ("-r no.txt\n", "cannot read the requirements in no.txt"),
-        *(
-            (f"{word} {name}\n", "it is outside of its folder")
-            for word, name in (("-r", "/dev/zero"), ("-c", "../x.txt"), ("-r", "link"), ("--requirement", "a/../link"))
-        ),
-        ("--extra-index-url https://example.org/simple\ntorch\n", "'--extra-index-url' is not supported"),
-        ("-i https://example.org/simple\ntorch\n", "'-i' is not supported"),
-        *(
-            (f"{line}\n", r"'.*' is outside of the app's folder: put its wheel into that \(pip wheel")
-            for line in ("-e ..", "../core[x]", "/srv/core", "-e file:///srv/core", "./link")
-        ),
-        ("-e ./core\n", "the app's folder has no 'core'"),
-    ],
-)
+UNLOCKABLE = [
+    ("-e git+https://github.com/a/b#egg=b", "neither a release nor in the app's folder: images are built from"),
+    ("-r requirements.txt", "includes itself"),
+    ("-r no.txt", "cannot read the requirements in no.txt"),
+    ("-r /dev/zero", "it is outside of its folder"),
+    ("-c ../x.txt", "it is outside of its folder"),
+    ("-r link", "it is outside of its folder"),
+    ("--requirement a/../link", "it is outside of its folder"),
+    ("--extra-index-url https://example.org/simple\ntorch", "'--extra-index-url' is not supported"),
+    ("-i https://example.org/simple\ntorch", "'-i' is not supported"),
+    *((line, OUTSIDE) for line in ("-e ..", "../core[x]", "/srv/core", "-e file:///srv/core", "./link")),
+    # Not even if it is in the folder.
+    ("-e {folder}/a", OUTSIDE),
+    ("-e ./core", "the app's folder has no 'core'"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), UNLOCKABLE)
 def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "requirements.txt").write_text(text)
-    (tmp_path / "a").mkdir()
     (tmp_path / "link").symlink_to("/proc/self/environ")
     with pytest.raises(UserError, match=words):
-        requirements_of(tmp_path, None, "")
+        required(tmp_path, {"requirements.txt": f"{text.format(folder=tmp_path)}\n", "a/setup.py": ""})
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("^1.2.3", ">=1.2.3,<2"),
-        ("^0.2.3", ">=0.2.3,<0.3"),
-        ("^0.0.3", ">=0.0.3,<0.0.4"),
-        ("^0.0", ">=0.0,<0.1"),
-        ("^0", ">=0,<1"),
-        ("~1.2.3", ">=1.2.3,<1.3"),
-        ("~1.2", ">=1.2,<1.3"),
-        ("~1", ">=1,<2"),
-        ("*", ""),
-        ("3.*", "==3.*"),
-        ("3.0", "==3.0"),
-        (">=1.0 <2.0", ">=1.0,<2.0"),
-        ("~=1.4.2", "~=1.4.2"),
-        (">= 3.8, != 3.9.*", ">=3.8,!=3.9.*"),
-    ],
-)
+VERSIONS = {"^1.2.3": ">=1.2.3,<2", "^0.2.3": ">=0.2.3,<0.3", "^0.0.3": ">=0.0.3,<0.0.4", "^0.0": ">=0.0,<0.1"}
+VERSIONS |= {"^0": ">=0,<1", "~1.2.3": ">=1.2.3,<1.3", "~1.2": ">=1.2,<1.3", "~1": ">=1,<2", "~=1.4.2": "~=1.4.2"}
+VERSIONS |= {"*": "", "3.*": "==3.*", "3.0": "==3.0", ">=1.0 <2.0": ">=1.0,<2.0", ">= 3.8, != 3.9.*": ">=3.8,!=3.9.*"}
+
+
+@pytest.mark.parametrize(("text", "found"), VERSIONS.items())
 def test_versions_of_poetry_are_those_of_pip(text: str, found: str) -> None:
     assert sorted(specifier(text).split(",")) == sorted(found.split(","))
 
@@ -147,139 +107,58 @@ def test_entries_of_poetry_and_pipenv(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ("{ git = 'https://example.org/a' }", "a comes from git"),
-        ("{ url = 'https://example.org/a.whl' }", "a comes from url"),
-        ("{ path = '../a' }", r"outside of the app's folder: put its wheel .*--wheel-dir FOLDER \.\./a"),
-        ("{ version = '1', source = 'private' }", "a comes from private"),
-        ("'^1 || ^2'", "a: '.*' is more than one range of versions: give --requirements FILE"),
-        ("{ path = 'a', extras = [\"b]\\n--pre\"] }", "is not a requirement of a package"),
-        ("'x; y'", "a: .*give --requirements FILE"),
-    ],
-)
+ENTRIES = [
+    ("{ git = 'https://example.org/a' }", "a comes from git"),
+    ("{ url = 'https://example.org/a.whl' }", "a comes from url"),
+    ("{ path = '../a' }", r"outside of the app's folder: put its wheel .*--wheel-dir FOLDER \.\./a"),
+    ("{ version = '1', source = 'private' }", "a comes from private"),
+    ("'^1 || ^2'", "a: '.*' is more than one range of versions: give --requirements FILE"),
+    ("{ path = 'a', extras = [\"b]\\n--pre\"] }", "is not a requirement of a package"),
+    ("'x; y'", "a: .*give --requirements FILE"),
+]
+
+
+@pytest.mark.parametrize(("entry", "words"), ENTRIES)
 def test_entries_of_poetry_that_are_refused(tmp_path: Path, entry: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         required(tmp_path, {"pyproject.toml": f"[tool.poetry.dependencies]\na = {entry}\n", "a/setup.py": ""})
 
 
-def test_a_place_is_not_absolute_although_it_is_in_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is outside of the app's folder"):
-        required(tmp_path, {"requirements.txt": f"-e {tmp_path}/core\n", "core/setup.py": ""})
-
-
-def test_a_requirement_cannot_become_an_option_of_the_resolver(tmp_path: Path) -> None:
-    for text in ("-r /etc/passwd", "flask\\n-e /"):
-        with pytest.raises(UserError, match="is not a requirement of a package"):
-            required(tmp_path, {"pyproject.toml": f'[project]\nname = "x"\ndependencies = ["{text}"]\n'})
-
-
+# Locks with what their tools write, but with one line for each package.
 UV = """version = 1
 requires-python = ">=3.10"
 resolution-markers = ["python_full_version >= '3.11'", "python_full_version < '3.11'"]
-
-[[package]]
-name = "flask"
-version = "3.0.0"
-source = { registry = "https://pypi.org/simple" }
-sdist = { url = "https://files.pythonhosted.org/flask-3.0.0.tar.gz", hash = "sha256:cf" }
-
-[[package]]
-name = "numpy"
-version = "2.2.6"
-source = { registry = "https://pypi.org/simple" }
-resolution-markers = ["python_full_version < '3.11' and extra != 'extra-1-x-gpu'", "sys_platform == 'win32'"]
-
-[[package]]
-name = "numpy"
-version = "2.3.0"
-source = { registry = "https://pypi.org/simple" }
-resolution-markers = ["python_full_version >= '3.11'"]
-
-[[package]]
-name = "x"
-version = "1.0"
-source = { editable = "." }
-
-[[package]]
-name = "core"
-source = { editable = "packages/core" }
-
-[[package]]
-name = "fork"
-version = "2.0"
-source = { git = "https://example.org/fork?rev=a#a" }
+package = [
+    {name = "flask", version = "3.0.0", source = {registry = "https://pypi.org/simple"}, sdist = {hash = "sha256:cf"}},
+    {name = "numpy", version = "2.2.6", source = {registry = "https://pypi.org/simple"}, resolution-markers = [
+        "python_full_version < '3.11' and extra != 'extra-1-x-gpu'", "sys_platform == 'win32'"]},
+    {name = "numpy", version = "2.3.0", source = {registry = "https://pypi.org/simple"}, resolution-markers = [
+        "python_full_version >= '3.11'"]},
+    {name = "x", version = "1.0", source = {editable = "."}},
+    {name = "core", source = {editable = "packages/core"}},
+    {name = "fork", version = "2.0", source = {git = "https://example.org/fork?rev=a#a"}},
+]
 """
-POETRY_1 = """
-[[package]]
-name = "Flask"
-version = "3.0.0"
-category = "main"
-optional = false
-python-versions = ">=3.8"
-files = [{file = "flask-3.0.0.tar.gz", hash = "sha256:cf"}]
-
-[[package]]
-name = "numpy"
-version = "1.24.4"
-optional = false
-python-versions = ">=3.8"
-
-[[package]]
-name = "numpy"
-version = "2.0.0"
-optional = false
-python-versions = ">=3.9"
-
-[[package]]
-name = "core"
-version = "0.1.0"
-[package.source]
-type = "directory"
-url = "core"
-
-[[package]]
-name = "mirrored"
-version = "4"
-[package.source]
-type = "legacy"
-url = "https://example.org/simple"
-reference = "mirror"
-
-[metadata]
-lock-version = "2.0"
+POETRY_1 = """package = [
+    {name = "Flask", version = "3.0.0", category = "main", files = [{file = "flask-3.0.0.tar.gz", hash = "sha256:cf"}]},
+    {name = "numpy", version = "1.24.4", optional = false, python-versions = ">=3.8"},
+    {name = "numpy", version = "2.0.0", optional = false, python-versions = ">=3.9"},
+    {name = "core", version = "0.1.0", source = {type = "directory", url = "core"}},
+    {name = "mirrored", version = "4", source = {type = "legacy", url = "https://example.org", reference = "mirror"}},
+]
+metadata = {lock-version = "2.0"}
 """
-POETRY_2 = """
-[[package]]
-name = "numpy"
-version = "1.24.4"
-groups = ["main"]
-markers = "python_version < \\"3.9\\""
-
-[[package]]
-name = "numpy"
-version = "2.0.0"
-groups = ["main", "dev"]
-markers = {main = "python_version >= \\"3.9\\"", dev = "python_version >= \\"3.9\\" and os_name == \\"nt\\""}
+POETRY_2 = """package = [
+    {name = "numpy", version = "1.24.4", groups = ["main"], markers = "python_version < '3.9'"},
+    {name = "numpy", version = "2.0.0", groups = ["main", "dev"], markers = \
+        {main = "python_version >= '3.9'", dev = "python_version >= '3.9' and os_name == 'nt'"}},
+]
 """
-PDM = """
-[[package]]
-name = "uvicorn"
-version = "0.30.1"
-groups = ["default"]
-files = []
-
-[[package]]
-name = "uvicorn"
-version = "0.30.1"
-extras = ["standard"]
-
-[[package]]
-name = "x"
-version = "0.1"
-path = "."
-editable = true
+PDM = """package = [
+    {name = "uvicorn", version = "0.30.1", groups = ["default"], files = []},
+    {name = "uvicorn", version = "0.30.1", extras = ["standard"]},
+    {name = "x", version = "0.1", path = ".", editable = true},
+]
 """
 PIPFILE = {
     "_meta": {"sources": [{"name": "pypi", "url": "https://pypi.org/simple"}]},
@@ -290,60 +169,37 @@ PIPFILE = {
     },
     "develop": {"pytest": {"version": "==8.0.0"}},
 }
-PYLOCK = """
-lock-version = "1.0"
+PYLOCK = """lock-version = "1.0"
 created-by = "pdm"
 dependency-groups = ["default", "dev"]
 default-groups = ["default"]
-
-[[packages]]
-name = "flask"
-version = "3.0.0"
-marker = "python_version >= '3.9' and 'default' in dependency_groups"
-wheels = [{url = "https://files.pythonhosted.org/f.whl", hashes = {sha256 = "cf"}}]
-
-[[packages]]
-name = "pytest"
-version = "8.0.0"
-marker = "'dev' in dependency_groups or 'test' not in extras and python_version < '3'"
-
-[[packages]]
-name = "shop"
-directory = {path = ".", editable = true}
+packages = [
+    {name = "flask", version = "3.0.0", marker = "python_version >= '3.9' and 'default' in dependency_groups"},
+    {name = "pytest", version = "8.0.0", marker = \
+        "'dev' in dependency_groups or 'test' not in extras and python_version < '3'"},
+    {name = "shop", directory = {path = ".", editable = true}},
+]
 """
 MEASURED = "the versions of {} are measured"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "constraints", "but"),
-    [
-        (
-            "uv.lock",
-            UV,
-            [
-                "flask==3.0.0",
-                'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
-                'numpy==2.3.0; python_full_version >= "3.11"',
-            ],
-            ", except for core (from editable) and fork (from git)",
-        ),
-        (
-            "poetry.lock",
-            POETRY_1,
-            ["Flask==3.0.0", "mirrored==4"],
-            ", except for numpy (2 versions) and core (from directory)",
-        ),
-        (
-            "poetry.lock",
-            POETRY_2,
-            ['numpy==1.24.4; python_version < "3.9"', 'numpy==2.0.0; python_version >= "3.9"'],
-            "",
-        ),
-        ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
-        ("Pipfile.lock", json.dumps(PIPFILE), ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
-        ("pylock.toml", PYLOCK, ["flask==3.0.0", "pytest==8.0.0"], ""),
-    ],
+BUT_NUMPY = ", except for numpy (2 versions) and core (from directory)"
+OLD, NEW = 'python_version < "3.9"', 'python_version >= "3.9"'
+NUMPIES = (
+    'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
+    'numpy==2.3.0; python_full_version >= "3.11"',
 )
+
+
+LOCKED = [
+    ("uv.lock", UV, ["flask==3.0.0", *NUMPIES], ", except for core (from editable) and fork (from git)"),
+    ("poetry.lock", POETRY_1, ["Flask==3.0.0", "mirrored==4"], BUT_NUMPY),
+    ("poetry.lock", POETRY_2, [f"numpy==1.24.4; {OLD}", f"numpy==2.0.0; {NEW}"], ""),
+    ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
+    ("Pipfile.lock", json.dumps(PIPFILE), ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
+    ("pylock.toml", PYLOCK, ["flask==3.0.0", "pytest==8.0.0"], ""),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "constraints", "but"), LOCKED)
 def test_locked_versions_are_measured(tmp_path: Path, name: str, text: str, constraints: list[str], but: str) -> None:
     for source, requirements in (("requirements.txt", "flask\n"), ("pyproject.toml", PROJECT)):
         found = required(tmp_path / source, {source: requirements, name: text})
@@ -359,31 +215,38 @@ def test_with_a_file_of_its_own_no_lock_is_used(tmp_path: Path) -> None:
 
 
 def test_one_lock_is_used_and_the_packages_of_the_folder_are_no_exception_to_it(tmp_path: Path) -> None:
-    lines = "-e .\n-e ./packages/core\nnumpy\n"
-    found = required(
-        tmp_path,
-        {"requirements.txt": lines, "packages/core/pyproject.toml": PROJECT, "uv.lock": UV, "poetry.lock": POETRY_1},
-    )
+    files = {"requirements.txt": "-e .\n-e ./packages/core\nnumpy\n", "packages/core/pyproject.toml": PROJECT}
+    found = required(tmp_path, files | {"uv.lock": UV, "poetry.lock": POETRY_1})
     assert found.notes == [MEASURED.format("uv.lock") + ", except for fork (from git)"]
     assert projects(found) == [". needed", "packages/core needed"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("uv.lock", "<<<<<<< HEAD\n"), ("Pipfile.lock", "[]"), ("Pipfile.lock", "{"), ("uv.lock", "a = " + "[" * 9999)],
-)
-def test_a_lock_that_cannot_be_read_is_not_passed_over(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(UserError, match=f"cannot read {name}: .*: give --requirements FILE"):
-        required(tmp_path, {"requirements.txt": "flask\n", name: text})
+FLASK = {"requirements.txt": "flask\n"}
+UNREAD = r"cannot read (uv|Pipfile)\.lock: .*: give --requirements FILE"
+NOT_ONE = "is not a requirement of a package"
+FROM_GIT = '{"default": {"a": {"git": "https://example.org/a", "ref": "b"}}}'
+FROM_VCS = 'packages = [{name = "a", vcs = {type = "git", url = "https://example.org/a"}}]'
 
 
-def test_a_lock_has_no_options_of_the_resolver(tmp_path: Path) -> None:
-    for name, version in (("-r x", "1"), ("a\\n-r x", "1"), ("a", "1\\n-r x")):
-        with pytest.raises(UserError, match="is not a requirement of a package"):
-            required(
-                tmp_path,
-                {"requirements.txt": "flask\n", "uv.lock": f'[[package]]\nname = "{name}"\nversion = "{version}"\n'},
-            )
+UNUSABLE = [
+    *((FLASK | {"uv.lock": text}, UNREAD) for text in ("<<<<<<< HEAD\n", "a = " + "[" * 9999)),
+    *((FLASK | {"Pipfile.lock": text}, UNREAD) for text in ("[]", "{")),
+    # Nothing can become an option of the resolver.
+    ({"pyproject.toml": PROJECT.replace("flask", "-r /etc/passwd")}, NOT_ONE),
+    ({"pyproject.toml": PROJECT.replace("'flask'", r'"flask\n-e /"')}, NOT_ONE),
+    (FLASK | {"uv.lock": 'package = [{name = "-r x", version = "1"}]'}, NOT_ONE),
+    (FLASK | {"uv.lock": r'package = [{name = "a\n-r x", version = "1"}]'}, NOT_ONE),
+    (FLASK | {"uv.lock": r'package = [{name = "a", version = "1\n-r x"}]'}, NOT_ONE),
+    ({"Pipfile.lock": FROM_GIT}, "Pipfile.lock: a comes from git: images are built from one package index"),
+    ({"pylock.toml": FROM_VCS}, "pylock.toml: a comes from vcs: images are built from one package index"),
+    ({"pyproject.toml": TOOLS}, r"toml has no \[project\] with dependencies: give --requirements FILE"),
+]
+
+
+@pytest.mark.parametrize(("files", "words"), UNUSABLE)
+def test_a_file_that_cannot_be_used_is_not_passed_over(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        required(tmp_path, files)
 
 
 def test_a_lock_can_itself_be_the_requirements(tmp_path: Path) -> None:
@@ -399,91 +262,64 @@ def test_a_lock_can_itself_be_the_requirements(tmp_path: Path) -> None:
     assert (found.notes, projects(found)) == ([MEASURED.format("pylock.toml")], [". needed"])
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("Pipfile.lock", '{"default": {"a": {"git": "https://example.org/a", "ref": "b"}}}'),
-        ("pylock.toml", '[[packages]]\nname = "a"\nvcs = {type = "git", url = "https://example.org/a"}\n'),
-    ],
-)
-def test_a_lock_of_requirements_from_elsewhere_is_refused(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(UserError, match=f"{name}: a comes from (git|vcs): images are built from one package index"):
-        required(tmp_path, {name: text})
+CORE = "{ path = 'core', develop = true, extras = ['x'] }"
+NESTED = {
+    "pyproject.toml": PROJECT.replace("['flask']", "['core[x]>=1', 'lib', 'flask']")
+    + "[tool.uv.sources]\ncore = { path = 'core' }\nlib = { workspace = true }\nunused = { git = 'x' }\n"
+    + "[tool.uv.workspace]\nmembers = ['packages/*']\n",
+    "core/pyproject.toml": PROJECT.replace("flask", "deep") + "[tool.uv.sources]\ndeep = { path = '../deep' }\n",
+    "deep/pyproject.toml": PROJECT,
+    "packages/b/pyproject.toml": "[project]\nname = 'Lib'\n",
+}
 
 
-@pytest.mark.parametrize(
-    ("files", "lines", "found"),
-    [
-        # As pip names the app itself, with its extras and without.
-        *(
-            ({"requirements.txt": f"{line}\ngunicorn\n", "setup.py": "setup()"}, ["gunicorn"], [f". needed{extras}"])
-            for line, extras in (
-                (".", ""),
-                ("-e .", ""),
-                ("--editable=.", ""),
-                ("-e file:.", ""),
-                ("./", ""),
-                (".[prod]", " [prod]"),
-                ("-e .[prod,db-x]  # all", " [db-x,prod]"),
-                ('-e ".[prod, db]"', " [db,prod]"),
-            )
-        ),
-        ({"requirements.txt": f".\n./{WHEEL}\n", WHEEL: ""}, [], [". needed", f"{WHEEL} needed"]),
-        # What the app is made of is installed, too, if it can be.
-        ({"pyproject.toml": PROJECT}, ["flask"], [". wanted"]),
-        ({"requirements.txt": "flask\n", "pyproject.toml": PROJECT + PACKAGED}, ["flask"], [". wanted"]),
-        ({"requirements.txt": "-e .[a]\n", "pyproject.toml": PROJECT + PACKAGED}, [], [". needed [a]"]),
-        ({"requirements.txt": "flask\n", "setup.py": "from setuptools import setup\nsetup()"}, ["flask"], []),
-        ({"requirements.txt": "flask\n", "pyproject.toml": TOOLS}, ["flask"], []),
-        ({"pyproject.toml": PROJECT + "[tool.uv]\npackage = false\n"}, ["flask"], []),
-        ({"pyproject.toml": f"{PACKAGED}[tool.poetry]\npackage-mode = false\n{POETRY}a = '1'\n"}, ["a==1"], []),
-        # Only a build tells these requirements.
-        ({"pyproject.toml": "[project]\nname = 'x'\ndynamic = ['version', 'dependencies']\n"}, [], [". needed"]),
-        ({"pyproject.toml": PACKAGED, "setup.cfg": "[options]\ninstall_requires = flask\n"}, [], [". needed"]),
-        ({"setup.py": "import setuptools\nsetuptools.setup(install_requires=['flask'])"}, [], [". needed"]),
-        ({"pyproject.toml": TOOLS, "setup.py": "setup(install_requires=['flask'])"}, [], [". needed"]),
-        ({"setup.py": "print('prepares the database')"}, [], []),
-        # Packages of the folder that tools know by their place, and those that these take from it.
-        (
-            {
-                "pyproject.toml": POETRY + "core = { path = 'core', develop = true, extras = ['x'] }\n",
-                "core/setup.py": "",
-            },
-            [],
-            ["core needed [x]"],
-        ),
-        (
-            {
-                "pyproject.toml": "[project]\nname = 'x'\ndependencies = ['core[x]>=1', 'lib', 'flask']\n"
-                "[tool.uv.sources]\ncore = { path = 'core' }\nlib = { workspace = true }\n"
-                "unused = { git = 'x' }\n"
-                "[tool.uv.workspace]\nmembers = ['packages/*']\n",
-                "core/pyproject.toml": "[project]\nname = 'core'\ndependencies = ['deep']\n"
-                "[tool.uv.sources]\ndeep = { path = '../deep' }\n",
-                "deep/pyproject.toml": PROJECT,
-                "packages/b/pyproject.toml": "[project]\nname = 'Lib'\n",
-            },
-            ["flask"],
-            ["core needed [x]", "deep needed", "packages/b needed", ". wanted"],
-        ),
-    ],
-)
+INSTALLED = [
+    # As pip names the app itself, with its extras and without.
+    *(
+        ({"requirements.txt": f"{line}\ngunicorn\n", "setup.py": "setup()"}, ["gunicorn"], [f". needed{extras}"])
+        for line, extras in {
+            **dict.fromkeys((".", "-e .", "--editable=.", "-e file:.", "./"), ""),
+            **{".[prod]": " [prod]", "-e .[prod,db-x]  # all": " [db-x,prod]", '-e ".[prod, db]"': " [db,prod]"},
+        }.items()
+    ),
+    ({"requirements.txt": f".\n./{WHEEL}\n", WHEEL: ""}, [], [". needed", f"{WHEEL} needed"]),
+    # What the app is made of is installed, too, if it can be.
+    ({"pyproject.toml": PROJECT}, ["flask"], [". wanted"]),
+    ({"requirements.txt": "flask\n", "pyproject.toml": PROJECT + PACKAGED}, ["flask"], [". wanted"]),
+    ({"requirements.txt": "-e .[a]\n", "pyproject.toml": PROJECT + PACKAGED}, [], [". needed [a]"]),
+    ({"requirements.txt": "flask\n", "setup.py": "from setuptools import setup\nsetup()"}, ["flask"], []),
+    ({"requirements.txt": "flask\n", "pyproject.toml": TOOLS}, ["flask"], []),
+    ({"pyproject.toml": PROJECT + "[tool.uv]\npackage = false\n"}, ["flask"], []),
+    ({"pyproject.toml": f"{PACKAGED}[tool.poetry]\npackage-mode = false\n{POETRY}a = '1'\n"}, ["a==1"], []),
+    # Only a build tells these requirements.
+    ({"pyproject.toml": "[project]\nname = 'x'\ndynamic = ['version', 'dependencies']\n"}, [], [". needed"]),
+    ({"pyproject.toml": PACKAGED, "setup.cfg": "[options]\ninstall_requires = flask\n"}, [], [". needed"]),
+    ({"setup.py": "import setuptools\nsetuptools.setup(install_requires=['flask'])"}, [], [". needed"]),
+    ({"pyproject.toml": TOOLS, "setup.py": "setup(install_requires=['flask'])"}, [], [". needed"]),
+    ({"setup.py": "print('prepares the database')"}, [], []),
+    # Packages of the folder that tools know by their place, and those that these take from it.
+    ({"pyproject.toml": f"{POETRY}core = {CORE}\n", "core/setup.py": ""}, [], ["core needed [x]"]),
+    (NESTED, ["flask"], ["core needed [x]", "deep needed", "packages/b needed", ". wanted"]),
+]
+
+
+@pytest.mark.parametrize(("files", "lines", "found"), INSTALLED)
 def test_installed_folder_packages(tmp_path: Path, files: dict[str, str], lines: list[str], found: list[str]) -> None:
     read = required(tmp_path, files)
     assert (read.lines, projects(read)) == (lines, found)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("{ path = '/etc' }", "'/etc' is outside of the app's folder"),
-        ("{ path = '../six' }", r"pip wheel --no-deps --wheel-dir FOLDER \.\./six"),
-        ("{ workspace = true }", r"six is no member of a workspace in the app's folder: put its wheel .*FOLDER PATH"),
-        ("{ index = 'torch' }", "six comes from elsewhere: images are built from one package index"),
-        ("{ git = 'https://example.org/six' }", "six comes from elsewhere"),
-        ("[{ index = 'a', marker = \"os_name == 'nt'\" }]", "six comes from elsewhere"),
-    ],
-)
+ELSEWHERE = [
+    ("{ path = '/etc' }", "'/etc' is outside of the app's folder"),
+    ("{ path = '../six' }", r"pip wheel --no-deps --wheel-dir FOLDER \.\./six"),
+    ("{ workspace = true }", r"six is no member of a workspace in the app's folder: put its wheel .*FOLDER PATH"),
+    ("{ index = 'torch' }", "six comes from elsewhere: images are built from one package index"),
+    ("{ git = 'https://example.org/six' }", "six comes from elsewhere"),
+    ("[{ index = 'a', marker = \"os_name == 'nt'\" }]", "six comes from elsewhere"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), ELSEWHERE)
 def test_packages_from_elsewhere_are_not_looked_up_in_the_index(tmp_path: Path, source: str, words: str) -> None:
     for table in ("[tool.uv.sources]", "[tool.poetry.dependencies]"):
         if table == "[tool.uv.sources]" or "path" in source or "git" in source:
@@ -498,36 +334,28 @@ def test_what_a_package_is_built_from_changes_the_list_that_a_repeated_run_compa
     assert required(tmp_path, {"setup.py": "setup(install_requires=['django'])"}).files() != before
 
 
-def test_a_file_without_requirements_is_not_taken_for_none(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError, match=r"pyproject.toml has no \[project\] with dependencies: give --requirements FILE"
-    ):
-        required(tmp_path, {"pyproject.toml": TOOLS})
+def test_a_given_file_without_requirements_is_not_taken_for_none(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"other.toml has no \[project\]"):
         requirements_of(tmp_path, written(tmp_path, {"other.toml": TOOLS}) / "other.toml", "other.toml")
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, "its requirements are those of requirements.txt"),
-        ({"pyproject.toml": PROJECT}, "its requirements are those of pyproject.toml"),
-        (
-            {"setup.py": "setup()", "requirements-dev.txt": "flask\n"},
-            "its requirements are those of setup.py (requirements-dev.txt not read)",
-        ),
-        ({"Dockerfile": "FROM python:3.13\n"}, "the folder does not say what it requires: give --requirements FILE"),
-        (
-            {"Dockerfile": "RUN pip install -U pip && \\\n pip install Flask gunicorn==23 && \\\n rm x\n"},
-            "the folder does not say what it requires (its Dockerfile has 'pip install Flask gunicorn==23'): "
-            "give --requirements FILE",
-        ),
-        (
-            {"requirements/dev.txt": "", "requirements/base.txt": ""},
-            "the folder does not say what it requires: give --requirements requirements/base.txt",
-        ),
-    ],
-)
+THOSE_OF, SILENT = "its requirements are those of", "the folder does not say what it requires"
+INSTALLS = "pip install Flask gunicorn==23"
+HAS_INSTALLS = f"(its Dockerfile has '{INSTALLS}'): give --requirements FILE"
+GIVE_BASE = "give --requirements requirements/base.txt"
+
+
+NAMED = [
+    ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, f"{THOSE_OF} requirements.txt"),
+    ({"pyproject.toml": PROJECT}, f"{THOSE_OF} pyproject.toml"),
+    ({"setup.py": "setup()", "requirements-dev.txt": ""}, f"{THOSE_OF} setup.py (requirements-dev.txt not read)"),
+    ({"Dockerfile": "FROM python:3.13\n"}, f"{SILENT}: give --requirements FILE"),
+    ({"Dockerfile": f"RUN pip install -U pip && \\\n {INSTALLS} && \\\n rm x\n"}, f"{SILENT} {HAS_INSTALLS}"),
+    (dict.fromkeys(("requirements/dev.txt", "requirements/base.txt"), ""), f"{SILENT}: {GIVE_BASE}"),
+]
+
+
+@pytest.mark.parametrize(("files", "words"), NAMED)
 def test_where_the_requirements_are_from_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
     assert [*source_notes(required(tmp_path, files))] == [words]
 
@@ -540,10 +368,7 @@ WORKSPACE = "[tool.uv.workspace]\nmembers = ['backend', 'packages/*']\nexclude =
     [
         ("backend", "../uv.lock"),
         ("packages/a", "../../uv.lock"),
-        ("packages/old", ""),
-        ("packages/a/b", ""),
-        ("frontend", ""),
-        ("x/backend", ""),
+        *((other, "") for other in ("packages/old", "packages/a/b", "frontend", "x/backend")),
     ],
 )
 def test_a_member_of_a_workspace_has_its_lock(tmp_path: Path, place: str, lock: str) -> None:
@@ -565,9 +390,5 @@ def test_of_a_workspace_itself_a_member_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r": it is a workspace: give the folder of a member, such as packages/a$"):
         required(tmp_path, files)
     with pytest.raises(UserError, match=r"cannot read \.\./uv\.lock"):
-        requirements_of(
-            written(tmp_path, {"uv.lock": "<", "backend/pyproject.toml": PROJECT}) / "backend",
-            None,
-            "",
-            Workspace(tmp_path, "backend"),
-        )
+        folder = written(tmp_path, {"uv.lock": "<", "backend/pyproject.toml": PROJECT}) / "backend"
+        requirements_of(folder, None, "", Workspace(tmp_path, "backend"))

@@ -24,9 +24,8 @@ def test_the_exception_with_its_place_in_the_app() -> None:
 
 
 def test_of_several_the_last_one() -> None:
-    assert trace_of(LOG + LOG.replace("flask_login", "other"))[1].startswith(
-        "ModuleNotFoundError: No module named 'other'"
-    )
+    _, words = trace_of(LOG + LOG.replace("flask_login", "other"))
+    assert words.startswith("ModuleNotFoundError: No module named 'other'")
 
 
 def test_none() -> None:
@@ -48,34 +47,34 @@ TABLES = "give the command that makes its tables with --before"
 REACHED = "the app reaches only what --compose starts, by the name of the service: give that name with --env-file"
 
 
-@pytest.mark.parametrize(
-    ("exception", "hint"),
-    [
-        ("ModuleNotFoundError: No module named 'flask' (app.py, line 3)", PACKAGE),
-        ("ModuleNotFoundError: No module named 'google.cloud'", PACKAGE),
-        # The app's own, and those of another Python, which no package has.
-        ("ModuleNotFoundError: No module named 'shop.settings'", ""),
-        ("ModuleNotFoundError: No module named 'distutils'", PYTHON),
-        ("ModuleNotFoundError: No module named 'tomllib'", PYTHON),
-        ("SyntaxError: multiple exception types must be parenthesized (deps.py, line 36)", PYTHON),
-        ("ImportError: cannot import name 'UTC' from 'datetime' (/usr/local/lib/python3.9/datetime.py)", PYTHON),
-        ("ImportError: cannot import name 'Mapping' from 'collections' (/usr/lib/collections/__init__.py)", PYTHON),
-        ("ImportError: cannot import name 'Mapping' from 'collections.abc' (/usr/lib/collections/abc.py)", PYTHON),
-        # A module of the app with the name of one of Python's.
-        ("ImportError: cannot import name 'x' from 'platform' (/srv/app/platform.py)", ""),
-        ("ImportError: cannot import name 'escape' from 'jinja2' (/opt/venv/lib/jinja2/__init__.py)", JINJA),
-        ("KeyError: 'TOKEN' (main.py, line 3)", VARIABLE),
-        ("KeyError: 'rows' (main.py, line 3)", ""),
-        ("pydantic_core._pydantic_core.ValidationError: 3 validation errors for Settings", VARIABLE),
-        ("django.core.exceptions.ImproperlyConfigured: Set the SECRET_KEY environment variable", VARIABLE),
-        ("sqlite3.OperationalError: no such table: post", TABLES),
-        ('psycopg.errors.UndefinedTable: relation "post" does not exist', TABLES),
-        ("pymysql.err.ProgrammingError: (1146, \"Table 'shop.post' doesn't exist\")", TABLES),
-        ("ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 5432)", REACHED),
-        ("OSError: [Errno 30] Read-only file system: '/data'", WRITTEN),
-        ("socket.gaierror: [Errno -2] Name or service not known", REACHED),
-        ("", ""),
-    ],
-)
+EXCEPTIONS = [
+    ("ModuleNotFoundError: No module named 'flask' (app.py, line 3)", PACKAGE),
+    ("ModuleNotFoundError: No module named 'google.cloud'", PACKAGE),
+    # The app's own, and those of another Python, which no package has.
+    ("ModuleNotFoundError: No module named 'shop.settings'", ""),
+    ("ModuleNotFoundError: No module named 'distutils'", PYTHON),
+    ("ModuleNotFoundError: No module named 'tomllib'", PYTHON),
+    ("SyntaxError: multiple exception types must be parenthesized (deps.py, line 36)", PYTHON),
+    ("ImportError: cannot import name 'UTC' from 'datetime' (/usr/local/lib/python3.9/datetime.py)", PYTHON),
+    ("ImportError: cannot import name 'Mapping' from 'collections' (/usr/lib/collections/__init__.py)", PYTHON),
+    ("ImportError: cannot import name 'Mapping' from 'collections.abc' (/usr/lib/collections/abc.py)", PYTHON),
+    # A module of the app with the name of one of Python's.
+    ("ImportError: cannot import name 'x' from 'platform' (/srv/app/platform.py)", ""),
+    ("ImportError: cannot import name 'escape' from 'jinja2' (/opt/venv/lib/jinja2/__init__.py)", JINJA),
+    ("KeyError: 'TOKEN' (main.py, line 3)", VARIABLE),
+    ("KeyError: 'rows' (main.py, line 3)", ""),
+    ("pydantic_core._pydantic_core.ValidationError: 3 validation errors for Settings", VARIABLE),
+    ("django.core.exceptions.ImproperlyConfigured: Set the SECRET_KEY environment variable", VARIABLE),
+    ("sqlite3.OperationalError: no such table: post", TABLES),
+    ('psycopg.errors.UndefinedTable: relation "post" does not exist', TABLES),
+    ("pymysql.err.ProgrammingError: (1146, \"Table 'shop.post' doesn't exist\")", TABLES),
+    ("ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 5432)", REACHED),
+    ("OSError: [Errno 30] Read-only file system: '/data'", WRITTEN),
+    ("socket.gaierror: [Errno -2] Name or service not known", REACHED),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("exception", "hint"), EXCEPTIONS)
 def test_what_to_do_about_an_exception(exception: str, hint: str) -> None:
     assert hint_of(exception, "shop.main:app") == hint

@@ -37,9 +37,7 @@ def test_costs_that_are_not_known_to_be_apart_explain_it() -> None:
     assert not shift(Apart(340.0, 380.0, 0.05, 7), (1765, 2000), (1789, 2000), 40).shown
 
 
-@pytest.mark.parametrize(
-    ("samples", "spread", "rounds"), [(1500, 0.0, 4), (1500, 0.02, 4), (200, 0.02, 8), (1500, 0.1, 6)]
-)
+@pytest.mark.parametrize("samples, spread, rounds", [(1500, 0.0, 4), (1500, 0.02, 4), (200, 0.02, 8), (1500, 0.1, 6)])
 def test_equal_services_rarely_have_a_finding(samples: int, spread: float, rounds: int) -> None:
     rng, tables, wrong = np.random.default_rng(4), 300, 0
     shares = 0.7 ** np.arange(30)
@@ -48,10 +46,8 @@ def test_equal_services_rarely_have_a_finding(samples: int, spread: float, round
         both = 300 * np.exp(0.1 * rng.normal(size=(rounds, 1)) + spread * rng.normal(size=(rounds, 2)))
         costs = apart([(float(a), float(b)) for a, b in both])
         assert costs is not None
-        counts = rng.multinomial(samples, shares, size=2)
-        wrong += any(
-            shift(costs, (int(a), samples), (int(b), samples), len(shares)).shown for a, b in zip(*counts, strict=True)
-        )
+        pairs = rng.multinomial(samples, shares, size=2).T.tolist()
+        wrong += any(shift(costs, (a, samples), (b, samples), len(shares)).shown for a, b in pairs)
     assert stats.binomtest(wrong, tables, 0.05, alternative="greater").pvalue > 0.01
 
 
@@ -61,8 +57,8 @@ def test_an_extra_cost_is_found_where_it_is(extra: float, least: float) -> None:
     rng, found = np.random.default_rng(5), 0
     for _ in range(100):
         costs = Apart(100.0, 100.0 + extra, 0.005, 5)
-        counts = rng.binomial(2000, [0.5, (50 + extra) / (100 + extra)])
-        one = shift(costs, (int(counts[0]), 2000), (int(counts[1]), 2000), 40)
+        a, b = rng.binomial(2000, [0.5, (50 + extra) / (100 + extra)]).tolist()
+        one = shift(costs, (a, 2000), (b, 2000), 40)
         found += one.shown and one.low < extra < one.high
     assert found >= 100 * least
 

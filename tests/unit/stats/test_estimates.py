@@ -30,10 +30,8 @@ def test_it_is_the_paired_t_test(seed: int, n: int) -> None:
     assert found.n == n
     assert math.exp(found.mean) == pytest.approx(stats.gmean(b) / stats.gmean(a))
     for confidence in (0.95, 0.999):
-        interval = expected.confidence_interval(confidence)
-        assert found.interval(confidence) == Interval(
-            pytest.approx(interval.low), pytest.approx(interval.high), confidence
-        )
+        low, high = map(pytest.approx, expected.confidence_interval(confidence))
+        assert found.interval(confidence) == Interval(low, high, confidence)
 
 
 @pytest.mark.parametrize("values", [(0.1,), (0.1,) * 8, (0.0,) * 30, (0.1, 0.1 + 1e-13)])

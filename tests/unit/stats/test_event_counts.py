@@ -37,9 +37,7 @@ ANY = [*BURSTS, "all in clusters", "all lose 1 at random", "all lose 4 in one of
 OF_ONE_SERVER = ["all in clusters", "all lose 1 at random", "all lose 1 to 3"]
 
 
-@pytest.mark.parametrize(
-    ("name", "alike"), [*((name, False) for name in ANY), *((name, True) for name in OF_ONE_SERVER)]
-)
+@pytest.mark.parametrize("name, alike", [*((name, False) for name in ANY), *((name, True) for name in OF_ONE_SERVER)])
 @pytest.mark.parametrize(("count", "rounds"), [(2, 3), (8, 3), (2, 8), (2, 12), (8, 12)])
 def test_equal_services_are_rarely_called_apart(name: str, alike: bool, count: int, rounds: int) -> None:
     """Also if they are known to be releases of one server."""

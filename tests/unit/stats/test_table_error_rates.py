@@ -11,7 +11,7 @@ from simulate_tables import CONDITIONS, ERRATIC, PILOT, Spread, observations, si
 
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import fit_table
-from bench.stats.table_verdicts import FASTER, MARGIN, differences
+from bench.stats.table_verdicts import FASTER, MARGIN, Difference, differences
 
 
 def plausibly_below(most: float, hits: int, of: int) -> bool:
@@ -38,11 +38,10 @@ def test_erratic_services_are_rarely_called_different(name: str) -> None:
 
 def test_a_service_that_is_rarely_slow_looks_faster_where_no_round_shows_it() -> None:
     """Six rounds show a slow one of five in 74 of 100 runs; without one, nothing tells that there are any."""
-    mild = simulate(
-        100, [0.0] * 8, ERRATIC["one service 10 % slower in one of five rounds"], looks=(6,), least=log(1.02)
-    )
+    slower, half = (f"one service {what} in one of five rounds" for what in ("10 % slower", "half as fast"))
+    mild = simulate(100, [0.0] * 8, ERRATIC[slower], looks=(6,), least=log(1.02))
     assert plausibly_below(0.1, mild.false, mild.tables)
-    hard = simulate(60, [0.0] * 8, ERRATIC["one service half as fast in one of five rounds"], looks=(6,))
+    hard = simulate(60, [0.0] * 8, ERRATIC[half], looks=(6,))
     assert hard.false / hard.tables < 0.4
 
 
@@ -75,14 +74,11 @@ def test_known_differences_are_called(name: str, percent: int, rounds: int, leas
 
 def test_what_is_said_to_be_detectable_is_found_nine_times_in_ten() -> None:
     rng, level, spread = np.random.default_rng(1), look_levels((8, 16))[8], Spread(0.03, 0.0)
-    tables = [differences(fit_table(observations(rng, [0.0] * 8, 8, spread)), level) for _ in range(20)]
-    said = np.mean([one.detectable for found in tables for one in found.values()])
-    called = [
-        one.word == FASTER
-        for _ in range(40)
-        for (i, j), one in differences(
-            fit_table(observations(rng, [0.0] * 4 + [float(said)] * 4, 8, spread)), level
-        ).items()
-        if j < "s04" <= i
-    ]
+
+    def tables(count: int, truths: list[float]) -> list[dict[tuple[str, str], Difference]]:
+        return [differences(fit_table(observations(rng, truths, 8, spread)), level) for _ in range(count)]
+
+    said = np.mean([one.detectable for found in tables(20, [0.0] * 8) for one in found.values()])
+    apart = tables(40, [0.0] * 4 + [float(said)] * 4)
+    called = [one.word == FASTER for found in apart for (i, j), one in found.items() if j < "s04" <= i]
     assert 0.82 < np.mean(called) < 0.97

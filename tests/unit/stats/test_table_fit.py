@@ -11,6 +11,7 @@ import pytest
 from scipy import linalg, stats
 from simulate_tables import Spread, observations
 
+from bench.stats.estimates import Interval
 from bench.stats.table_family import half_widths
 from bench.stats.table_fit import Observation, fit_table
 
@@ -39,10 +40,8 @@ def test_where_nothing_is_missing_it_is_the_paired_t_test(seed: int, windows: in
     for i, j in combinations(fit.services, 2):
         found, expected = fit.contrast(i, j), stats.ttest_rel(rounds_of(seen, i), rounds_of(seen, j))
         assert found is not None
-        bounds = expected.confidence_interval(0.99)
-        interval = found.interval(0.99)
-        assert (interval.low, interval.high) == (pytest.approx(bounds.low), pytest.approx(bounds.high))
-        assert found.df == pytest.approx(5)
+        low, high = map(pytest.approx, expected.confidence_interval(0.99))
+        assert found.interval(0.99) == Interval(low, high, 0.99) and found.df == pytest.approx(5)
 
 
 def textbook(seen: list[Observation], i: str, j: str) -> tuple[float, float, float]:
@@ -86,14 +85,9 @@ def test_with_holes_and_blocks_it_is_the_textbooks(seed: int, services: int, blo
 
 
 def test_services_that_never_met_are_compared_over_others() -> None:
-    seen = [
-        *window(1, 1, a=5.0, b=5.1),
-        *window(2, 1, b=9.0, c=9.3),
-        *window(3, 2, a=1, b=1.2),
-        *window(4, 2, b=2, c=2.1),
-    ]
-    fit = fit_table(seen)
-    found = fit.contrast("c", "a")
+    seen = [*window(1, 1, a=5.0, b=5.1), *window(2, 1, b=9.0, c=9.3)]
+    seen += [*window(3, 2, a=1, b=1.2), *window(4, 2, b=2, c=2.1)]
+    found = fit_table(seen).contrast("c", "a")
     assert found is not None and found.error is not None
     assert found.estimate == pytest.approx(0.15 + 0.2)
     assert found.error == pytest.approx(np.std([0.4, 0.3], ddof=1) / math.sqrt(2))
@@ -125,8 +119,7 @@ def test_a_difference_that_one_round_tells_has_no_error() -> None:
 def test_without_noise_nothing_is_known() -> None:
     fit = fit_table([o for r in range(5) for o in window(r, r, a=1.0 + r, b=1.5 + r, c=1.2 + r)])
     found = fit.contrast("b", "a")
-    assert found is not None
-    assert (found.error, found.estimate) == (None, pytest.approx(0.5))
+    assert found is not None and (found.error, found.estimate) == (None, pytest.approx(0.5))
 
 
 def test_the_noise_of_a_window_does_not_matter() -> None:
@@ -140,13 +133,12 @@ def test_the_noise_of_a_window_does_not_matter() -> None:
 def turned(seed: int, biases: Sequence[float], noise: float = 0.03, rounds: int = 6) -> list[Observation]:
     """Equal services whose values have a bias of turns; the steady part is free of it, but noisier."""
     rng = np.random.default_rng(seed)
-    found = []
-    for number in range(rounds):
-        for place, bias in enumerate(biases):
-            steady = rng.normal(0, noise)
-            value = bias + steady + rng.normal(0, noise / 2)
-            found.append(Observation(number, number, f"s{place:02}", value, steady=steady))
-    return found
+    return [
+        Observation(number, number, f"s{place:02}", bias + steady + rng.normal(0, noise / 2), steady=steady)
+        for number in range(rounds)
+        for place, bias in enumerate(biases)
+        for steady in [rng.normal(0, noise)]
+    ]
 
 
 def test_the_bias_of_turns_is_taken_out_where_it_exceeds_the_noise_of_its_measurement() -> None:
@@ -155,9 +147,8 @@ def test_the_bias_of_turns_is_taken_out_where_it_exceeds_the_noise_of_its_measur
     assert [fit.bias[f"s{place:02}"] for place in range(4)] == pytest.approx(biases, abs=0.03)
     assert max(map(abs, fit.effects.values())) < 0.05
     # What is below the noise is hardly believed.
-    small = fit_table(turned(1, [0.002, -0.002, 0.001, -0.001]))
-    spread = max(small.bias.values()) - min(small.bias.values())
-    assert spread < 0.03
+    small = fit_table(turned(1, [0.002, -0.002, 0.001, -0.001])).bias.values()
+    assert max(small) - min(small) < 0.03
 
 
 @pytest.mark.parametrize("services", [2, 8])
@@ -180,8 +171,7 @@ def test_the_bias_of_a_service_without_any_steady_part_is_as_uncertain_as_those_
 def test_a_window_without_a_steady_part_is_corrected_like_the_others_of_its_service() -> None:
     seen = turned(2, [0.3, -0.3, 0.0])
     gaps = [o._replace(steady=None) if o.round == 2 or (o.round == 3 and o.service == "s01") else o for o in seen]
-    fit = fit_table(gaps)
-    assert max(map(abs, fit.effects.values())) < 0.06
+    assert max(map(abs, fit_table(gaps).effects.values())) < 0.06
 
 
 def test_no_observations_are_an_empty_table() -> None:

@@ -86,10 +86,8 @@ def test_noisy_services_have_wider_intervals_of_their_own() -> None:
 
 
 def test_more_services_make_wider_intervals() -> None:
-    widths = [
-        np.median([i.high - i.low for i in family_intervals(fitted([0.0] * k, 0.02), LEVEL).values()]) for k in (3, 20)
-    ]
-    assert widths[1] > 1.2 * widths[0]
+    three, twenty = (family_intervals(fitted([0.0] * count, 0.02), LEVEL).values() for count in (3, 20))
+    assert np.median([i.high - i.low for i in twenty]) > 1.2 * np.median([i.high - i.low for i in three])
 
 
 def test_words_follow_their_intervals() -> None:

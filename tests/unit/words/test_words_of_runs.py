@@ -15,7 +15,7 @@ from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 
 from bench.analysis.findings import findings_of
 from bench.analysis.runs.host_state import HostState
-from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.analysis.tables.ranking import Ranking
 from bench.core.service_settings import Settings
 from bench.matrix.flags import parse_flags
 from bench.matrix.packages import Pins
@@ -41,7 +41,7 @@ GOLDEN = Path(__file__).with_name("golden")
 NO_VERDICT = "no winner"
 
 
-def expected(folder: Path) -> Said:
+def expected() -> Said:
     """Warnings before a run that may end without an answer; none if it will give one."""
     quiet = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)
     wanted = WantedRun(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
@@ -56,38 +56,28 @@ def expected(folder: Path) -> Said:
         "time for one table": {"max_time_s": 90.0},
         "time for most tables": {"max_time_s": 149.0, "tables": 14},
     }
-    hosts = {
-        "unknown host": HostState(),
-        "one CPU": HostState(cpus=1),
-        "other programs": HostState(busy=0.34),
-        "hypervisor": HostState(steal=0.05),
-        "governor": HostState(governors=("performance", "powersave")),
-        "battery": HostState(on_battery=True),
-    }
+    hosts = {"unknown host": HostState(), "one CPU": HostState(cpus=1), "other programs": HostState(busy=0.34)}
+    hosts |= {"hypervisor": HostState(steal=0.05), "governor": HostState(governors=("performance", "powersave"))}
+    hosts |= {"battery": HostState(on_battery=True)}
     several = expectations(HostState(cpus=1, busy=0.5, steal=0.1), replace(wanted, mode="solo"))
-    return (
-        {case: expectations(quiet, replace(wanted, **changes)) for case, changes in selections.items()}
-        | {
-            f"{case}, under Compose": expectations(quiet, replace(wanted, composed=True, **selections[case]))
-            for case in selections
-            if {"rounds", "max_time_s"} & selections[case].keys()
-        }
-        | {case: expectations(host, wanted) for case, host in hosts.items()}
-        | {"several at once": several}
-    )
+    selections |= {
+        f"{case}, under Compose": changes | {"composed": True}
+        for case, changes in selections.items()
+        if {"rounds", "max_time_s"} & changes.keys()
+    }
+    found = {case: expectations(quiet, replace(wanted, **changes)) for case, changes in selections.items()}
+    return found | {case: expectations(host, wanted) for case, host in hosts.items()} | {"several at once": several}
 
 
 def with_open(ranking: Ranking, *more_rounds: int | None) -> Ranking:
     """The ranking with undecided differences that need this many more rounds."""
-    left = [
-        replace(one, verdict=NO_VERDICT, more_rounds=more, smallest_visible=0.04)
-        for one, more in zip(ranking.contrasts, more_rounds, strict=False)
-    ]
-    contrasts: tuple[Contrast, ...] = (*left, *ranking.contrasts[len(left) :])
-    return replace(ranking, contrasts=contrasts)
+    contrasts = [*ranking.contrasts]
+    for at, more in enumerate(more_rounds):
+        contrasts[at] = replace(contrasts[at], verdict=NO_VERDICT, more_rounds=more, smallest_visible=0.04)
+    return replace(ranking, contrasts=tuple(contrasts))
 
 
-def advised(folder: Path) -> Said:
+def advised() -> Said:
     """What would help if a run left something undecided."""
     speeds = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}
     decided = ranking_of(speeds, 6, 6)
@@ -105,9 +95,8 @@ def advised(folder: Path) -> Said:
         return advice(replace(run, **facts), rankings, findings_of([], RunFacts()))
 
     def timed(seconds: float, ranking: Ranking) -> tuple[str, ...]:
-        planned = planned_of(
-            entry("aiohttp", mode="turns", block=1, window=1, slot=1, unit="r01-b1", turn_s=0.1, seconds=seconds)
-        )
+        turns = {"mode": "turns", "block": 1, "window": 1, "slot": 1, "unit": "r01-b1", "turn_s": 0.1}
+        planned = planned_of(entry("aiohttp", **turns, seconds=seconds))
         return advice(run, (ranking,), findings_of([], RunFacts()), [planned])
 
     return {
@@ -134,7 +123,7 @@ def advised(folder: Path) -> Said:
     }
 
 
-def own_app(folder: Path) -> Said:
+def own_app() -> Said:
     """The answer about a user's own app: based on the verdicts, and never more than they say."""
     stacks = ("uvicorn-asgi", "aiohttp", "tornado")
     services: dict[str, dict[str, Any]] = {
@@ -176,16 +165,15 @@ def own_app(folder: Path) -> Said:
             for line in (one.words, *one.commands, *one.more, f"{one.knob}: {one.other_numbers}", *found.notes)
         ]
 
+    usual: dict[str, float] = {"waitress": 2400, "gunicorn-sync": 900}
     return {
         "the best, and the best of those widely used": choices(OWN_SPEEDS),
-        "one is both, of an app that a function makes": choices(
-            {"waitress": 2400, "gunicorn-sync": 900}, app="a.b:make()"
-        ),
-        "beside one that is widely used": choices({"granian-wsgi": 2500, "waitress": 2400, "gunicorn-sync": 900}),
+        "one is both, of an app that a function makes": choices(usual, app="a.b:make()"),
+        "beside one that is widely used": choices({"granian-wsgi": 2500} | usual),
         "the usual server is the best": choices({"gunicorn-sync": 2400, "granian-wsgi": 900}),
         "too few rounds to choose": choices(OWN_SPEEDS, 2),
-        "a run from before there were notes": choices({"waitress": 2400, "gunicorn-sync": 900}, noted=False),
-        "no start command was saved": choices({"waitress": 2400, "gunicorn-sync": 900}, saved=False),
+        "a run from before there were notes": choices(usual, noted=False),
+        "no start command was saved": choices(usual, saved=False),
         "one server is best": said(three),
         "two may be": said(two(aiohttp=2995)),
         "one of a lower tier may be": said(replace(three, contrasts=unsure)),
@@ -197,18 +185,11 @@ def own_app(folder: Path) -> Said:
         "a run of the matrix": [answer for _, answer in own_app_answers(RunFacts(), [three])],
         "one request": request_words(facts.own_app or AppFacts(), "order"),
         # A known Python does not count as different from an unknown one.
-        "a server that already runs": [
-            choice_words(beside, name),
-            server_words(beside, name),
-            server_words(beside, "a"),
-        ],
+        "a server that already runs": [choice_words(beside, name), *(server_words(beside, one) for one in (name, "a"))],
     }
 
 
-DAYS = ("", "2021-03-28")
-
-
-def setup(folder: Path) -> Said:
+def setup() -> Said:
     """Machines and packages."""
 
     def entry(package: str | None, stack: str = "uvicorn-asgi") -> dict[str, Any]:
@@ -225,32 +206,25 @@ def setup(folder: Path) -> Said:
         "d": {"h11": "1"},
     }
     services = {name: ServiceFacts(name=name, packages=own) for name, own in packages.items()}
-    dated = {
-        name: replace(one, dependencies_as_of=day) for (name, one), day in zip(services.items(), DAYS, strict=False)
-    }
+    day = "2021-03-28"
+    dated = {"a": services["a"], "b": replace(services["b"], dependencies_as_of=day)}
     both = {"a": entry("uvicorn==0.9 click==8"), "b": entry("uvicorn==1.0 click==8")}
     not_built = {"a": ServiceFacts(name="a", packages={"h11": "1"}), "b": ServiceFacts(name="b")}
+
+    def said(own: dict[str, Any], services: dict[str, ServiceFacts], **facts: Any) -> list[str]:
+        return [*package_facts(run_facts_of({"services": own} | facts), services)]
+
     return {
         "two machines": machines_words(Machines(server="one", loadgen="two", published="198.18.83.1:21000-21004")),
         "machines that are not known": machines_words(Machines()),
-        "wheels, and what they brought": [
-            *package_facts(run_facts_of({"packages": [wheel, left], "services": listed}), services)
-        ],
-        "as of a day": [
-            *package_facts(run_facts_of({"services": {"a": entry(None), "b": entry("uvicorn==1.0 new==1")}}), dated)
-        ],
-        "each as of its own": [
-            *package_facts(
-                run_facts_of({"services": both}), dated | {"a": replace(dated["a"], dependencies_as_of=DAYS[1])}
-            )
-        ],
-        "a service that was not built": [
-            *package_facts(run_facts_of({"services": {"a": entry(None), "b": entry("u==1")}}), not_built)
-        ],
+        "wheels, and what they brought": said(listed, services, packages=[wheel, left]),
+        "as of a day": said({"a": entry(None), "b": entry("uvicorn==1.0 new==1")}, dated),
+        "each as of its own": said(both, dated | {"a": replace(services["a"], dependencies_as_of=day)}),
+        "a service that was not built": said({"a": entry(None), "b": entry("u==1")}, not_built),
     }
 
 
-def repeated(folder: Path) -> Said:
+def repeated() -> Said:
     """The differences between a run and its repetition."""
     harness = {"version": "v1", "hash": "a", "commit": "a" * 40, "images": {"bench/loadgen:latest": "sha256:1"}}
     host = {"cpu": "A CPU", "kernel": "6.1", "memory_bytes": 8 << 30}
@@ -262,13 +236,8 @@ def repeated(folder: Path) -> Said:
     plan = (line, line | {"service": "other"})
     had = {"flask": "3.1", "click": "8.1"}
     layers = {base: ["sha256:1", "sha256:2", "sha256:3"]}
-    then = Then(
-        name="then",
-        facts=run_facts_of(facts),
-        plan=plan,
-        services={name: ServiceFacts(name=name, packages=had) for name in services},
-        layers=layers,
-    )
+    built = {name: ServiceFacts(name=name, packages=had) for name in services}
+    then = Then(name="then", facts=run_facts_of(facts), plan=plan, services=built, layers=layers)
     pins = dict.fromkeys(services, Pins(had, whole=True))
     now = Now(facts=run_facts_of(facts), plan=plan, pins=pins, bases={base: ["sha256:1", "sha256:2"]})
 
@@ -280,6 +249,8 @@ def repeated(folder: Path) -> Said:
 
     names = [f"service-{number}" for number in range(9)]
     many = run_facts_of(facts | {"services": dict.fromkeys(names, services["app"])})
+    other = {"services": dict.fromkeys(("app", "new"), services["app"])}
+    other |= {"skipped": [{"service": "other", "cause": "base image not reachable"}]}
     found = {
         "nothing differs": now,
         "commit": changed(harness=harness | {"commit": "b" * 40}),
@@ -300,10 +271,7 @@ def repeated(folder: Path) -> Said:
         "other measurements": replace(now, plan=[line, line]),
         "a new key in the plan": replace(now, plan=[line | {"new key": 1}, plan[1] | {"new key": 1}]),
         "pins that may be incomplete": pinned({"flask": "3.1"}, whole=False),
-        "a service is left out and one is new": changed(
-            services={"app": services["app"], "new": services["app"]},
-            skipped=[{"service": "other", "cause": "base image not reachable"}],
-        ),
+        "a service is left out and one is new": changed(**other),
         "a service is not measured": changed(services={"app": services["app"]}),
     }
     crowd = replace(then, facts=many, services={n: ServiceFacts(name=n, packages=had) for n in names})
@@ -314,15 +282,15 @@ def repeated(folder: Path) -> Said:
     }
 
 
-@pytest.mark.parametrize(
-    ("project", "path", "seen"),
-    [
-        ("/home/a/bench", "/home/a/bench/examples/shop", "examples/shop"),
-        ("/home/a/bench", "/home/a/shop", "../shop"),
-        ("", "/home/a/shop", "shop"),
-        ("", "examples/shop", "examples/shop"),
-    ],
-)
+PATHS = [
+    ("/home/a/bench", "/home/a/bench/examples/shop", "examples/shop"),
+    ("/home/a/bench", "/home/a/shop", "../shop"),
+    ("", "/home/a/shop", "shop"),
+    ("", "examples/shop", "examples/shop"),
+]
+
+
+@pytest.mark.parametrize(("project", "path", "seen"), PATHS)
 def test_no_path_of_the_machine_is_shown(project: str, path: str, seen: str) -> None:
     assert seen_from_project(AppFacts(project=project), path) == seen
     options = ["--app", path, "main:app", "--before", "/bin/seed"]
@@ -333,8 +301,8 @@ def test_no_path_of_the_machine_is_shown(project: str, path: str, seen: str) -> 
 
 
 @pytest.mark.parametrize("kind", [expected, advised, own_app, setup, repeated], ids=lambda kind: kind.__name__)
-def test_words(kind: Callable[[Path], Said], tmp_path: Path) -> None:
-    same_as(GOLDEN / f"{kind.__name__}.txt", cases(kind(tmp_path)))
+def test_words(kind: Callable[[], Said]) -> None:
+    same_as(GOLDEN / f"{kind.__name__}.txt", cases(kind()))
 
 
 def test_the_rounds_come_from_the_fit() -> None:

@@ -120,17 +120,14 @@ def workers() -> Said:
     found = ranking(speeds, GOODPUT)
     kept = replace(found, connections_kept=True, workers=1)
     new = replace(found, connections_kept=False, workers=4)
+    two = replace(ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, GOODPUT), wait=Wait(WaitsFor.UPSTREAM))
+    long = replace(ranking(waiting, GOODPUT), wait=Wait(WaitsFor.TIMER, 20))
     return {
         "by requests": sentences_of(ranking(beside, GOODPUT), others),
         "by CPU time": sentences_of(ranking(beside | {"gunicorn-gthread": 800.0}, CPU), others),
         "nothing else in the table": sentences_of(ranking(speeds, CPU), flasks),
-        "two of them": sentences_of(
-            replace(ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, GOODPUT), wait=Wait(WaitsFor.UPSTREAM)),
-            {name: place(name) for name in FLASKS[:2]},
-        ),
-        "with what they wait for": sentences_of(
-            replace(ranking(waiting, GOODPUT), wait=Wait(WaitsFor.TIMER, 20)), places
-        ),
+        "two of them": sentences_of(two, {name: place(name) for name in FLASKS[:2]}),
+        "with what they wait for": sentences_of(long, places),
         "on kept connections": sentences_of(kept, flasks),
         "on new connections, several workers": sentences_of(new, flasks),
         "from two refs, on kept connections": ref_sentences(kept, [FLASKS[:2]], refs),
@@ -144,11 +141,8 @@ def questions() -> Said:
     five = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
     five |= {"granian-asgi-py314": place("granian", "asgi", "3.14")}
     speeds = dict(zip(five, (5000.0, 4000.0, 2000.0, 5010.0, 5600.0), strict=True))
-    bases = {
-        "a": place("aiohttp", "aiohttp"),
-        "b": place("aiohttp", "aiohttp", base="alpine"),
-        "c": place("aiohttp", "aiohttp", package="aiohttp==3.9.5"),
-    }
+    kinds: dict[str, dict[str, Any]] = {"a": {}, "b": {"base": "alpine"}, "c": {"package": "aiohttp==3.9.5"}}
+    bases = {name: place("aiohttp", "aiohttp", **kind) for name, kind in kinds.items()}
     many = {f"{server}-{framework}": place(server, framework) for server in "abcdefgh" for framework in "stuvwxyz"}
     return {
         "framework, server and Python": sentences_of(ranking(speeds), five),
@@ -159,11 +153,8 @@ def questions() -> Said:
 
 def refs() -> Said:
     """Tables of two refs."""
-    pair = {
-        "a-sync": place("gunicorn-sync", settings="REF=sync"),
-        "a-gevent": place("gunicorn-gevent", settings="REF=gevent"),
-    }
-    one = {"a-main": place("aiohttp", settings="REF=main"), "a-topic": place("aiohttp", settings="REF=topic")}
+    pair = {f"a-{kind}": place(f"gunicorn-{kind}", settings=f"REF={kind}") for kind in ("sync", "gevent")}
+    one = {f"a-{ref}": place("aiohttp", settings=f"REF={ref}") for ref in ("main", "topic")}
     threads = {f"t-{ref}": place("tornado", settings=f"REF={ref} THREADS=2") for ref in ("main", "topic")}
     eight = {f"{ref}{n}": place(f"server{n}", settings=f"REF={ref}") for n in range(8) for ref in ("main", "topic")}
 
@@ -175,14 +166,13 @@ def refs() -> Said:
     lost = without_rank(without_rank(found, "a-gevent", NoFigure("build failed"), windows=0), "a-sync", Unranked.ALONE)
     base = RefFacts(ref="main", head="1" * 40)
     head = replace(base, ref="topic")
+    four = ranking({"a-main": 100, "a-topic": 80, "t-main": 60, "t-topic": 50}, GOODPUT)
     return {
         "the head is faster": describe(ranking({"a-gevent": 310, "a-sync": 100}, GOODPUT), pair),
         "the head is slower": describe(ranking({"a-sync": 100, "a-gevent": 80}, CPU), pair),
         "they are not told apart": describe(ranking({"a-sync": 100, "a-gevent": 100.1}, GOODPUT), pair),
         "one stack": describe(ranking({"a-main": 100, "a-topic": 80}, GOODPUT), one),
-        "several stacks": describe(
-            ranking({"a-main": 100, "a-topic": 80, "t-main": 60, "t-topic": 50}, GOODPUT), one | threads
-        ),
+        "several stacks": describe(four, one | threads),
         "more pairs than are told": describe(ranking(dict.fromkeys(eight, 100.0), GOODPUT), eight),
         "a side without a figure": describe(lost, pair),
         "sides that were never in one window": describe(without_rank(found, "a-sync", Unranked.APART), pair),
@@ -209,11 +199,8 @@ def test_extra_flags_are_named_as_they_are_written() -> None:
     }
     assert labels_of(["plain", "h11"], places) == {"plain": "no extra flags", "h11": "--http h11"}
     assert table_question(["plain", "h11"], places) == "Which flags for uvicorn-asgi? (Python 3.13, debian)"
-    assert labels_of([*places], places) == {
-        "plain": "uvicorn with no extra flags",
-        "h11": "uvicorn with --http h11",
-        "other": "hypercorn",
-    }
+    labels = {"plain": "uvicorn with no extra flags", "h11": "uvicorn with --http h11", "other": "hypercorn"}
+    assert labels_of([*places], places) == labels
 
 
 def settings_of(*texts: str) -> dict[str, Coordinates]:
@@ -297,26 +284,21 @@ def published() -> Said:
 def names() -> Said:
     """Names of scenarios, settings and services, and a table's question."""
     scenarios = ("json", "delay-0", "delay-20", "simple-request-0", "simple-request-50", "queries-20-raw")
+    uvicorn, granian, starlette = place("uvicorn", "asgi"), place("granian", "asgi"), place("uvicorn", "starlette")
+    threads = [*settings_of("THREADS=1", "THREADS=8").values()]
     tables = {
-        "servers": [place("uvicorn", "asgi"), place("granian", "asgi")],
+        "servers": [uvicorn, granian],
         "worker models": [place(name) for name in FLASKS],
-        "stacks": [place("uvicorn", "asgi"), place("granian", "asgi"), place("uvicorn", "starlette")],
-        "all of it": [
-            place("uvicorn", "asgi"),
-            place("granian", "asgi", "3.14"),
-            place("uvicorn", "starlette", base="alpine"),
-        ],
+        "stacks": [uvicorn, granian, starlette],
+        "all of it": [uvicorn, replace(granian, python="3.14"), replace(starlette, base="alpine")],
         "Pythons": [place("uvicorn", python="3.9"), place("uvicorn", python="3.14")],
         "one package": [place("aiohttp", "aiohttp"), place("aiohttp", "aiohttp", package="aiohttp==3.9.5")],
         "nothing": [place("uvicorn"), place("uvicorn")],
-        "threads": [*settings_of("THREADS=1", "THREADS=8").values()],
+        "threads": threads,
         "quotas": [*settings_of("CPU_QUOTA=0.5", "CPU_QUOTA=1").values()],
         "threads with workers": [*settings_of("WORKERS=2 THREADS=1", "WORKERS=2 THREADS=8").values()],
         "threads and workers": [*settings_of("WORKERS=1 THREADS=1", "WORKERS=2 THREADS=8").values()],
-        "threads and servers": [
-            *settings_of("THREADS=1", "THREADS=8").values(),
-            place("waitress", settings="THREADS=8"),
-        ],
+        "threads and servers": [*threads, place("waitress", settings="THREADS=8")],
     }
     found: dict[str, list[str]] = {"scenarios": [scenario_words(name, RunFacts().wait_of(name)) for name in scenarios]}
     found["settings"] = [setting_words({"CPU_QUOTA": "0.5", "MEMORY": "256m", "MY_FLAG": "on"})]
@@ -394,9 +376,8 @@ def aside() -> Said:
 
 def undecided() -> Said:
     """Pairs without a detected difference, except those with the best, which are in the rows."""
-    text = ranking_text(
-        {"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}, 8
-    )
+    speeds = {"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}
+    text = ranking_text(speeds, 8)
     found = text.ranking
     contrasts = tuple(replace(one, smallest_visible=0.02 + 0.001 * n) for n, one in enumerate(found.contrasts))
     many = replace(found, contrasts=contrasts * 4)
@@ -437,9 +418,7 @@ def latency() -> Said:
         "p99 was too late, p50 was not": describe(moved=(1.0, 1.5), behind_ms=0.2),
         "no rate": describe(rates={"rates": {}, "reason": "what vegeta can send is not known"}),
         "standing": [standing(p99_of(rated_ranking()), name) or "neither" for name in (*labels, "unknown")],
-        "the slowest has no name": describe(
-            rates={"slowest": None}, services={"gunicorn-sync-flask": 1.0, "aiohttp": 2.0}
-        ),
+        "the slowest has no name": describe(rates={"slowest": None}, services={"gunicorn-sync-flask": 1, "aiohttp": 2}),
         "changes": [
             change(metric, 1 / ratio - 1, (1 / (1.1 * ratio) - 1, 1 / (0.9 * ratio) - 1)).verb()
             for metric in (Metric.P50, Metric.P99)
@@ -463,7 +442,7 @@ def test_a_package_that_one_python_lacks_is_no_difference_of_pythons() -> None:
 
 def pairs() -> Said:
     """The difference between two services, as a question."""
-    flask = {
+    places = {
         "sync": place("gunicorn-sync"),
         "gevent": place("gunicorn-gevent"),
         "bjoern": place("bjoern"),
@@ -473,8 +452,6 @@ def pairs() -> Said:
         "threads1": place("gunicorn-gthread", settings="WORKERS=2 THREADS=1"),
         "threads8": place("gunicorn-gthread", settings="WORKERS=2 THREADS=8"),
         "waitress8": place("waitress", settings="WORKERS=2 THREADS=8"),
-    }
-    others = {
         "h11": place("uvicorn-h11", "asgi"),
         "uvicorn": place("uvicorn", "asgi"),
         "aiohttp1": place("aiohttp", "aiohttp", package="aiohttp==3.13.5"),
@@ -486,11 +463,8 @@ def pairs() -> Said:
         *("aiohttp1 aiohttp314", "aiohttp1 aiohttp2", "bjoern bottle", "musl sync314"),
         *("threads1 threads8", "threads8 waitress8", "threads1 waitress8", "sync unknown"),
     )
-    found = {}
-    for names in asked:
-        a, b = names.split()
-        found[names] = question(a, b, flask | others).words
-        assert found[names] == question(b, a, flask | others).words
+    found = {names: question(*names.split(), places).words for names in asked}
+    assert found == {names: question(*names.split()[::-1], places).words for names in asked}
     return found
 
 
@@ -520,26 +494,10 @@ def conclusions_of_a_run() -> Said:
     }
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        order,
-        workers,
-        questions,
-        refs,
-        sweeps,
-        ladders,
-        published,
-        names,
-        remarks,
-        aside,
-        undecided,
-        latency,
-        pairs,
-        conclusions_of_a_run,
-    ],
-    ids=lambda kind: kind.__name__,
-)
+KINDS = [order, workers, questions, refs, sweeps, ladders, published, names, remarks, aside, undecided, latency, pairs]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, conclusions_of_a_run], ids=lambda kind: kind.__name__)
 def test_words(kind: Callable[[], Said]) -> None:
     same_as(GOLDEN / f"{kind.__name__}.txt", cases(kind()))
 

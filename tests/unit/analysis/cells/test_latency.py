@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from built_runs import build, measured, report_of
-from make_run import entry, output_of, sent_on_time, write_measured, write_measurement, write_run
+from make_run import entry, output_of, plan_lines, sent_on_time, write_measured, write_measurement, write_run
 from turns_runs import record
 
 from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
@@ -121,10 +121,8 @@ def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path:
     slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
     (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
     report = report_of(tmp_path)
-    assert (
-        "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms (2 of 3 rounds) | 9.00 ms (2 of 3 rounds) | errors: 500 of"
-        in report
-    )
+    row = "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms (2 of 3 rounds) | 9.00 ms (2 of 3 rounds) | errors: 500 of"
+    assert row in report
 
 
 def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
@@ -145,8 +143,8 @@ def test_rounds_at_several_rates_have_no_percentile_together(tmp_path: Path) -> 
 
 
 def test_every_percentile_of_a_closed_loop_stands_under_these_words(tmp_path: Path) -> None:
-    levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r2000"}
-    lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
+    loads = (("wrk", "c64"), ("hey", "c64"), ("ab", "c16n1000"), ("vegeta", "r2000"))
+    lines = plan_lines(("aiohttp", "json", *load) for load in loads)
     report = report_of(write_measured(tmp_path, lines, 2000))
     assert report.count(CLOSED_LOOP) == report.count(OPEN_LOOP) == 1
     assert report.index(CLOSED_LOOP) < report.index("### json, measured alone")
@@ -155,9 +153,7 @@ def test_every_percentile_of_a_closed_loop_stands_under_these_words(tmp_path: Pa
 
 
 HOSTILE = [
-    "",
-    "null",
-    "{}",
+    *("", "null", "{}"),
     '{"ns":[1],"counts":[],"requests":0,"max_ns":0}',
     '{"ns":[1],"counts":[2],"requests":1,"max_ns":0}',
     '{"ns":["1"],"counts":[1],"requests":1,"max_ns":1}',

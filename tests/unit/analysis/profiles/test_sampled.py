@@ -131,11 +131,8 @@ def test_of_a_large_table_the_sides_of_the_called_contrasts_nearest_its_top_are_
 
 def test_what_cannot_be_sampled_at_all() -> None:
     services = RunService(python="pypy3.11"), RunService(url="http://127.0.0.1:1"), RunService(python="3.13")
-    assert [*map(cannot_sample, services)] == [
-        "py-spy cannot sample PyPy",
-        "it is not a container of this project",
-        "",
-    ]
+    said = ["py-spy cannot sample PyPy", "it is not a container of this project", ""]
+    assert [*map(cannot_sample, services)] == said
 
 
 def test_profiles_are_read_where_the_plan_was_damaged(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from text_files import written
 
 from bench.analysis.profiles.stacks import (
     NO_PYTHON,
@@ -30,19 +31,13 @@ process 9:"sh -c a; b" 1
 
 
 def test_samples_go_to_the_innermost_function_whatever_its_line() -> None:
-    found = self_counts(parse_stacks(TEXT))
-    assert found == {
-        "app.py:burn": 75,
-        "json/encoder.py:json": 20,
-        "flask/app.py:app": 4,
-        NO_PYTHON: 1,
-        "<frozen importlib._bootstrap>:<lambda>": 2,
-    }
+    counts = {"app.py:burn": 75, "json/encoder.py:json": 20, "flask/app.py:app": 4, NO_PYTHON: 1}
+    assert self_counts(parse_stacks(TEXT)) == counts | {"<frozen importlib._bootstrap>:<lambda>": 2}
 
 
 def test_and_to_its_package() -> None:
-    assert package_counts(parse_stacks(TEXT))["app.py"] == 75
-    assert package_counts(parse_stacks(TEXT))["flask"] == 4
+    packages = package_counts(parse_stacks(TEXT))
+    assert (packages["app.py"], packages["flask"]) == (75, 4)
 
 
 def test_lines_of_no_form_are_left_out() -> None:
@@ -65,16 +60,9 @@ def test_shares_are_in_the_order_of_their_size() -> None:
 
 
 def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = f"{tmp_path}/svc-json"
-    texts = {
-        "before": STAT.format(ns=0, user=0, kernel=0),
-        "after": STAT.format(ns=10**13, user=0, kernel=0),
-        "raw": "a (flask/app.py:1) 2\nb (re.py:2) 1\n",
-    }
-    for name, text in texts.items():
-        with open(f"{file}.{name}", "w") as out:
-            out.write(text)
-    assert profile_verb([file, "/json"]) == 0
+    before, after = (STAT.format(ns=ns, user=0, kernel=0) for ns in (0, 10**13))
+    files = {"svc.before": before, "svc.after": after, "svc.raw": "a (flask/app.py:1) 2\nb (re.py:2) 1\n"}
+    assert profile_verb([f"{written(tmp_path, files)}/svc", "/json"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["/json: CPU 0 % in user space, 0 % in the kernel", " 66.7 % flask", " 33.3 % re.py"]
 

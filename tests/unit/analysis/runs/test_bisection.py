@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from captured import Capture
 from compared_runs import build_failed, in_turns
 
 from bench.__main__ import main
@@ -19,25 +21,24 @@ WHOLE = -0.36  # half of it is -0.2, because differences multiply: 0.8 * 0.8 = 0
 
 
 def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0.5) -> Contrast:
-    return Contrast(
-        a="good", b="head", verdict=verdict, difference=difference, interval=(low, high), smallest_visible=0.05
-    )
+    figures: dict[str, Any] = {"difference": difference, "interval": (low, high), "smallest_visible": 0.05}
+    return Contrast(a="good", b="head", verdict=verdict, **figures)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "difference", "low", "word"),
-    [
-        ("slower", -0.36, -0.4, "bad"),
-        ("slower", -0.201, -0.3, "bad"),
-        ("slower", -0.199, -0.3, "good"),
-        ("slower", -0.03, -0.05, "good"),
-        ("equal", -0.01, -0.02, "good"),
-        ("faster", 0.3, 0.2, "good"),
-        ("no winner", -0.01, -0.19, "good"),
-        ("no winner", -0.01, -0.21, "skip"),
-        ("no winner", 0.1, -1.0, "skip"),
-    ],
-)
+VERDICTS = [
+    ("slower", -0.36, -0.4, "bad"),
+    ("slower", -0.201, -0.3, "bad"),
+    ("slower", -0.199, -0.3, "good"),
+    ("slower", -0.03, -0.05, "good"),
+    ("equal", -0.01, -0.02, "good"),
+    ("faster", 0.3, 0.2, "good"),
+    ("no winner", -0.01, -0.19, "good"),
+    ("no winner", -0.01, -0.21, "skip"),
+    ("no winner", 0.1, -1.0, "skip"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "difference", "low", "word"), VERDICTS)
 def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
     verdict: str, difference: float, low: float, word: str
 ) -> None:
@@ -71,7 +72,7 @@ def test_what_is_not_slower_is_not_bisected(verdict: str) -> None:
         whole_difference(Metric.CPU, None, "")
 
 
-def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_run(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "slow", {"aiohttp": 4000, "tornado": 3200})
     build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder)]) == 0
@@ -84,25 +85,17 @@ def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"good: {words}"
 
 
-@pytest.mark.parametrize(
-    ("failed", "said"),
-    [
-        ("tornado", "skip: tornado-py313-debian: build failed: no wheel\n"),
-        ("aiohttp", "abort: aiohttp-py313-debian: build failed: no wheel\n"),
-    ],
-)
-def test_of_a_run_in_which_one_was_not_measured(
-    failed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(("failed", "said"), [("tornado", "skip"), ("aiohttp", "abort")])
+def test_of_a_run_in_which_one_was_not_measured(failed: str, said: str, tmp_path: Path, capsys: Capture) -> None:
     stacks = ("aiohttp", "tornado")
     folder = in_turns(tmp_path / "a-run", {stack: 4000 for stack in stacks if stack != failed}, stacks=stacks)
     build_failed(folder, failed)
     build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder), "--whole=-0.5"]) == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == f"{said}: {failed}-py313-debian: build failed: no wheel\n"
 
 
-def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "three", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
     build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder)]) == 2

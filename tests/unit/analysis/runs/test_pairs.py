@@ -13,16 +13,9 @@ def service(stack: str, package: str | None = None, **place: str) -> dict[str, A
 
 
 def test_each_version_is_compared_with_the_first_one_of_its_service() -> None:
-    services = {
-        "a-1": service("a", "p==1"),
-        "a-2": service("a", "p==2"),
-        "a-3": service("a", "p==3"),
-        "b": service("b"),
-        "b-2": service("b", "p==2"),
-        "b-2-314": service("b", "p==2", python="3.14"),
-        "c": service("c"),
-        "c-x": service("c", settings="THREADS=2"),
-    }
+    services = {f"a-{version}": service("a", f"p=={version}") for version in (1, 2, 3)}
+    services |= {"b": service("b"), "b-2": service("b", "p==2"), "b-2-314": service("b", "p==2", python="3.14")}
+    services |= {"c": service("c"), "c-x": service("c", settings="THREADS=2")}
     assert pairs_of(run_facts_of({"services": services})) == (("a-1", "a-2"), ("a-1", "a-3"), ("b", "b-2"))
     assert pairs_of(run_facts_of({"services": services, "pairs": [["a-2", "a-1"]]})) == (("a-2", "a-1"),)
     assert pairs_of(run_facts_of({"services": {"a": service("a"), "b": service("b")}})) == ()

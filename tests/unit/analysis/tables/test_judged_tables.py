@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -41,6 +41,7 @@ from bench.tools.levels import Level
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}
+TWO = ("aiohttp", "tornado")
 ERRORS = [Cause("errors", "40 of 400 got 500")]
 BOUND = [Cause("loadgen-bound", "wrk's CPUs were 99 % busy")]
 
@@ -51,6 +52,12 @@ def stack_of(service: str) -> str:
 
 def rows_of(ranking: Ranking) -> dict[str, RankedRow]:
     return {stack_of(row.service): row for row in ranking.rows}
+
+
+def judged(records: Sequence[Record], stacks: Iterable[str] = FIVE, **planned: Any) -> Ranking:
+    """The ranking of a table of these stacks."""
+    (found,) = judge_tables(facts_of(table(map(service_of, stacks), **planned)), records)
+    return found
 
 
 def verdicts_of(ranking: Ranking) -> dict[tuple[str, str], str]:
@@ -92,12 +99,8 @@ def test_five_services_have_their_order_their_tiers_and_their_differences() -> N
 
 
 def test_twice_the_same_service_is_never_told_apart() -> None:
-    words = [
-        verdict
-        for seed in range(20)
-        for verdict in verdicts_of(ranking_of({"aiohttp": 5000, "tornado": 5000}, 8, seed=seed)).values()
-    ]
-    assert len(words) == 20 and set(words) == {"equal"}
+    found = [ranking_of(dict.fromkeys(TWO, 5000), 8, seed=seed) for seed in range(20)]
+    assert [verdicts_of(one) for one in found] == [{TWO: "equal"}] * 20
 
 
 def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
@@ -126,14 +129,8 @@ def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None
 
 
 def test_some_refused_windows_are_left_out_and_counted() -> None:
-    records = measured(FIVE, 8)
-    name = service_of("tornado")
-    records = [
-        replace(one, valid=False, causes=tuple(ERRORS)) if one.service == name and one.round < 3 else one
-        for one in records
-    ]
-    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
-    row = rows_of(found)["tornado"]
+    refused = {record.id: record for record in measured(FIVE, 2, changes={"tornado": {"causes": ERRORS}})}
+    row = rows_of(judged([refused.get(record.id, record) for record in measured(FIVE, 8)]))["tornado"]
     assert (row.windows, row.left_out, row.remarks) == (12, 4, (LeftOut(4, 16, "errors"),))
     assert row.tier == 2
     # Its rank is that of the other windows, as the remark says; a mean of these would be taken for that of all.
@@ -171,8 +168,7 @@ def test_a_thin_window_is_left_out(level: str, successes: int) -> None:
     connections = int(level[1:])
     records[0] = replace(records[0], connections=connections, successes=successes)
     records[5] = replace(records[5], connections=connections, successes=successes + 1)
-    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), records)
-    row = rows_of(found)["gunicorn-gevent-flask"]
+    row = rows_of(judged(records))["gunicorn-gevent-flask"]
     assert (row.windows, row.left_out) == (7, 1)
     assert row.remarks == (LeftOut(1, 8, "too few responses"),)
     # The windows with few responses are the slow ones: a mean without them would be too high.
@@ -188,9 +184,8 @@ def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
         assert set(verdicts_of(found).values()) == {"no winner"}
         assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
         assert all(row.interval is None for row in found.rows)
-        words = "round" if rounds == 1 else "rounds"
-        wanted = f"Not enough data for a ranking: {rounds} {words}; the first verdicts come after 4."
-        assert text.sentences == (wanted,)
+        words = "1 round" if rounds == 1 else f"{rounds} rounds"
+        assert text.sentences == (f"Not enough data for a ranking: {words}; the first verdicts come after 4.",)
     one = ranking_of(FIVE, 1).rows[0]
     # Two windows, but one round.
     assert one.goodput is not None and one.goodput.low == one.goodput.mean == one.goodput.high
@@ -238,8 +233,7 @@ def test_services_that_never_share_a_window_are_compared_through_others() -> Non
     first, rest = service_of("tornado"), service_of("aiohttp")
     blocks = [replace(one, block=2) if one.service == (first, rest)[one.round % 2] else one for one in records]
     halves = [one for one in blocks if not (one.block == 2 and one.window == 2)]
-    (found,) = judge_tables(facts_of(table(map(service_of, FIVE))), halves)
-    assert all(row.rank for row in found.rows)
+    assert all(row.rank for row in judged(halves).rows)
 
 
 def test_a_service_without_a_shared_window_has_no_rank_and_still_its_figures() -> None:
@@ -266,25 +260,18 @@ def test_what_was_never_measured_says_why() -> None:
 
 
 def test_a_figure_with_fewer_than_three_rounds_has_their_lowest_and_highest() -> None:
-    records = [
-        record(stack, round=number, goodput=speed + number)
-        for number in (1, 2)
-        for stack, speed in (("aiohttp", 5000), ("tornado", 3000))
-    ]
-    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
-    goodput = rows_of(found)["aiohttp"].goodput
+    records = [record(stack, round=number, goodput=5000 + number) for number in (1, 2) for stack in TWO]
+    goodput = rows_of(judged(records, TWO))["aiohttp"].goodput
     assert goodput is not None and (goodput.mean, goodput.low, goodput.high) == (5001.5, 5001, 5002)
 
 
 def test_windows_of_other_modes_tables_and_services_say_nothing() -> None:
     records = measured(FIVE, 8)
-    other = [replace(one, mode="solo", goodput=1.0, cpu_per_success_s=1.0) for one in records]
-    other += [replace(one, level=Level.read("c99")) for one in records] + [
-        replace(one, service="other") for one in records
-    ]
+    elsewhere: list[dict[str, Any]] = [{"level": Level.read("c99")}, {"service": "other"}]
+    elsewhere += [{"mode": "solo", "goodput": 1.0, "cpu_per_success_s": 1.0}]
+    other = [replace(one, **changes) for changes in elsewhere for one in records]
     other += measured({"aiohttp": 1}, 8, changes={"aiohttp": {"outcome": "not run", "causes": [Cause("not run", "")]}})
-    facts = facts_of(table(map(service_of, FIVE)))
-    assert judge_tables(facts, [*other, *records]) == judge_tables(facts, records)
+    assert judged([*other, *records]) == judged(records)
 
 
 def test_the_lines_of_a_table_name_their_kind() -> None:
@@ -330,8 +317,9 @@ def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyP
     assert len(calls) == 1
 
 
-def with_speed(record: Record, speed: float, busy: float = 0.95, *causes: str) -> Record:
-    """The record with the fields that current records have."""
+def with_speed(record: Record, factor: float = 1, busy: float = 0.95, *causes: str) -> Record:
+    """The record with the fields that current records have; its speed is `factor` times its requests/s."""
+    speed = (record.goodput or 0.0) * factor
     nulls = {name: why for name, why in record.nulls.items() if name not in ("speed", "server_busy_ratio")}
     found = tuple(Cause(cause, "as made up") for cause in causes)
     return replace(record, speed=speed, server_busy_ratio=busy, nulls=nulls, causes=found, valid=not found)
@@ -339,11 +327,8 @@ def with_speed(record: Record, speed: float, busy: float = 0.95, *causes: str) -
 
 def test_one_speed_ranks_busy_and_idle_services() -> None:
     # The idle one needs a quarter of the CPU per request, and serves a third of the requests.
-    records = [
-        with_speed(record, speed=record.goodput or 0.0, busy=0.96 if "aiohttp" in record.service else 0.12)
-        for record in measured({"aiohttp": 2400, "tornado": 800}, 6, changes={"tornado": {"cpu_s": 1e-4}})
-    ]
-    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    records = measured({"aiohttp": 2400, "tornado": 800}, 6, changes={"tornado": {"cpu_s": 1e-4}})
+    found = judged([with_speed(one, busy=0.96 if "aiohttp" in one.service else 0.12) for one in records], TWO)
     assert found.metric is Metric.SPEED
     assert [stack_of(row.service) for row in found.rows] == ["aiohttp", "tornado"]
     (contrast,) = found.contrasts
@@ -356,36 +341,23 @@ def test_one_speed_ranks_busy_and_idle_services() -> None:
 
 def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     speeds = {"aiohttp": 2000, "tornado": 4000, "uvicorn-asgi": 8000}
-    every = measured(speeds, 6)
-    limited = [
-        with_speed(record, record.goodput or 0.0, 0.6, "loadgen-bound")
-        if "tornado" in record.service
-        else with_speed(record, record.goodput or 0.0)
-        for record in every
-    ]
-    (found,) = judge_tables(facts_of(table(map(service_of, speeds))), limited)
-    words = {(one.a.split("-py")[0], one.b.split("-py")[0]): one.verdict for one in found.contrasts}
-    assert words == {
-        ("aiohttp", "tornado"): FASTER,
-        ("aiohttp", "uvicorn-asgi"): FASTER,
-        ("tornado", "uvicorn-asgi"): NO_WINNER,
-    }
+    limited = (1, 0.6, "loadgen-bound")
+    records = [with_speed(one, *(limited if "tornado" in one.service else ())) for one in measured(speeds, 6)]
+    found = judged(records, speeds)
+    slowest = {("aiohttp", "tornado"): FASTER, ("aiohttp", "uvicorn-asgi"): FASTER}
+    assert verdicts_of(found) == slowest | {("tornado", "uvicorn-asgi"): NO_WINNER}
     row = rows_of(found)["tornado"]
     assert row.lower_bound and row.remarks == (ByLoadgen(12, 12, "as made up"),)
 
 
 def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_intervals() -> None:
     # Both serve 800/s by the clock; one waits longer for a CPU that another program uses, and catches up.
-    names, waited = ("aiohttp", "tornado"), {"aiohttp": 1.03, "tornado": 1.08}
-    facts = facts_of(table(map(service_of, names)))
+    waited = {"aiohttp": 1.03, "tornado": 1.08}
+    even = measured(dict.fromkeys(TWO, 800), 6, spread=0.001, noise=0.001)
+    alike = [replace(one, server="uvicorn", framework="app") for one in even]
 
     def called(busy: float) -> Ranking:
-        records = [
-            with_speed(one, (one.goodput or 0.0) * waited[one.service.split("-py")[0]], busy)
-            for one in measured({"aiohttp": 800, "tornado": 800}, 6, spread=0.001, noise=0.001)
-        ]
-        (found,) = judge_tables(facts, [replace(one, server="uvicorn", framework="app") for one in records])
-        return found
+        return judged([with_speed(one, waited[stack_of(one.service)], busy) for one in alike], TWO)
 
     (contrast,) = called(0.13).contrasts
     assert contrast.verdict == NO_WINNER and contrast.interval is not None and contrast.smallest_visible is not None
@@ -395,26 +367,18 @@ def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_interval
     assert called(0.95).contrasts[0].verdict == FASTER and called(0.95).credit == 0
 
 
-def mixed(
-    services: Mapping[str, tuple[float, float, float]], *, cpu_us: Mapping[str, float] | None = None, **how: Any
-) -> list[Record]:
-    """Records of services with (requests/s, speed relative to that, busy share), and CPU per request if it matters."""
+def mixed(services: Mapping[str, tuple[float, float, float]], **how: Any) -> list[Record]:
+    """Records of services with (requests/s, speed relative to that, busy share), and equal CPU per request."""
     rates = {name: rate for name, (rate, _, _) in services.items()}
-    return [
-        with_speed(
-            replace(one, cpu_per_success_s=(cpu_us or {}).get(stack_of(one.service), 250) / 1e6),
-            (one.goodput or 0.0) * services[stack_of(one.service)][1],
-            services[stack_of(one.service)][2],
-        )
-        for one in measured(rates, 6, noise=0.01, **how)
-    ]
+    records = [replace(one, cpu_per_success_s=250e-6) for one in measured(rates, 6, noise=0.01, **how)]
+    return [with_speed(one, *services[stack_of(one.service)][1:]) for one in records]
 
 
 def test_credit_for_the_time_of_others_changes_no_order() -> None:
     """As in a published run: by speed, one would lead that served less than uvicorn and needed more CPU."""
     services = {"aiohttp": (1202.0, 1.16, 0.81), "uvicorn-asgi": (1243.0, 1.09, 0.76)}
     services |= {"bjoern-wsgi": (1220.0, 1.04, 0.98), "tornado": (1051.0, 1.14, 0.88)}
-    (found,) = judge_tables(facts_of(table(map(service_of, services))), mixed(services))
+    found = judged(mixed(services), services)
     assert [stack_of(row.service) for row in found.rows] == ["uvicorn-asgi", "bjoern-wsgi", "aiohttp", "tornado"]
     # The differences are those of the requests served, and the intervals hold with the credit too.
     assert rows_of(found)["aiohttp"].difference == pytest.approx(1202 / 1243 - 1, abs=0.01)
@@ -422,8 +386,7 @@ def test_credit_for_the_time_of_others_changes_no_order() -> None:
     assert contrast is not None and contrast.interval is not None and contrast.interval[1] > 1202 * 1.16 / 1243 - 1
     # Servers that are always busy did lose that time.
     busy = {name: (rate, credit, 0.98) for name, (rate, credit, _) in services.items()}
-    (found,) = judge_tables(facts_of(table(map(service_of, busy))), mixed(busy))
-    assert stack_of(found.rows[0].service) == "aiohttp"
+    assert stack_of(judged(mixed(busy), busy).rows[0].service) == "aiohttp"
 
 
 def test_a_difference_that_only_the_credit_makes_is_not_called() -> None:
@@ -443,8 +406,7 @@ def test_the_first_tier_ends_where_a_service_is_shown_to_be_slower() -> None:
         replace(one, goodput=(one.goodput or 0.0) * math.exp(noisy.gauss(0, 0.25))) if "uvicorn" in one.service else one
         for one in measured(speeds, 6, spread=0.002)
     ]
-    alike = [replace(one, server="uvicorn", framework="app") for one in records]
-    (found,) = judge_tables(facts_of(table(map(service_of, speeds), waits=True)), alike)
+    found = judged([replace(one, server="uvicorn", framework="app") for one in records], speeds, waits=True)
     services = [row.service for row in found.rows]
     assert [stack_of(name) for name in services] == ["aiohttp", "tornado", "uvicorn-asgi"]
     assert found.apart(services[0], services[1]) and not found.apart(services[0], services[2])
@@ -506,25 +468,19 @@ def test_how_much_faster_a_lower_bound_could_be_is_open() -> None:
 
 def test_at_a_rate_only_cpu_time_can_differ() -> None:
     """Requests/s are those of the rate, and would make all services equal."""
-    names = ("aiohttp", "tornado")
-    records = [
-        replace(one, rate=500.0, goodput=500.0)
-        for one in measured(dict.fromkeys(names, 500), 8, changes={"tornado": {"cpu_s": None}})
-    ]
-    (found,) = judge_tables(facts_of(table(map(service_of, names))), records)
+    records = measured(dict.fromkeys(TWO, 500), 8, changes={"tornado": {"cpu_s": None}})
+    found = judged([replace(one, rate=500.0, goodput=500.0) for one in records], TWO)
     assert found.metric is Metric.CPU and not any(one.verdict == EQUAL for one in found.contrasts)
 
 
 def test_the_cheapest_are_those_that_are_tied_with_the_first() -> None:
-    costs = {"aiohttp": 1e-4, "tornado": 1.5e-4, "bjoern-wsgi": 1.12e-4}
+    costs = {"aiohttp": (1e-4, 0.01), "tornado": (1.5e-4, 0.01), "bjoern-wsgi": (1.12e-4, 0.3)}
     noise = random.Random(3)
-    spread = {"aiohttp": 0.01, "tornado": 0.01, "bjoern-wsgi": 0.3}
     records = []
     for one in measured(dict.fromkeys(costs, 1000), 8, spread=0.001, noise=0.01):
-        stack = stack_of(one.service)
-        cost = costs[stack] * math.exp(noise.gauss(0, spread[stack]))
-        records.append(with_speed(replace(one, cpu_per_success_s=cost), one.goodput or 0.0))
-    (found,) = judge_tables(facts_of(table(map(service_of, costs))), records)
+        mean, spread = costs[stack_of(one.service)]
+        records.append(with_speed(replace(one, cpu_per_success_s=mean * math.exp(noise.gauss(0, spread)))))
+    found = judged(records, costs)
     assert found.cheapest is not None
     assert {stack_of(name) for name in found.cheapest.services} == {"aiohttp", "bjoern-wsgi"}
 
@@ -536,8 +492,7 @@ def in_two_lengths(records: Sequence[Record], bias: Mapping[str, float], noise: 
     for one in records:
         speed, factor = one.goodput or 0.0, math.exp(bias[stack_of(one.service)])
         steady = speed * math.exp(rng.gauss(0, noise))
-        turned = replace(one, goodput=speed * factor, steady_goodput=steady, steady_speed=steady)
-        found.append(with_speed(turned, speed * factor))
+        found.append(with_speed(replace(one, goodput=speed * factor, steady_goodput=steady, steady_speed=steady)))
     return found
 
 
@@ -545,28 +500,24 @@ def test_the_bias_of_turns_is_measured_in_the_run_and_taken_out() -> None:
     speeds = {"aiohttp": 1000, "tornado": 1100, "uvicorn-asgi": 1400}
     bias = {"aiohttp": 0.1, "tornado": -0.1, "uvicorn-asgi": 0.0}
     records = measured(speeds, 8, spread=0.002)
-    facts = facts_of(table(map(service_of, speeds)))
-    (blind,) = judge_tables(
-        facts, [with_speed(one, (one.goodput or 0) * math.exp(bias[stack_of(one.service)])) for one in records]
-    )
+    blind = judged([with_speed(one, math.exp(bias[stack_of(one.service)])) for one in records], speeds)
     assert verdicts_of(blind)["aiohttp", "tornado"] == SLOWER and blind.bias is None
-    (found,) = judge_tables(facts, in_two_lengths(records, bias, 0.01))
+    found = judged(in_two_lengths(records, bias, 0.01), speeds)
     assert verdicts_of(found) == dict.fromkeys(verdicts_of(found), FASTER)
     assert found.bias == pytest.approx(math.expm1(0.2), abs=0.02)
-    apart = next(one for one in found.contrasts if {stack_of(one.a), stack_of(one.b)} == {"aiohttp", "tornado"})
+    apart = next(one for one in found.contrasts if {stack_of(one.a), stack_of(one.b)} == {*TWO})
     assert apart.interval is not None and apart.interval[0] < 0.1 < apart.interval[1]
     # The printed requests/s are those of steady load too.
-    assert {name: row.goodput and row.goodput.mean for name, row in rows_of(found).items()} == {
-        name: pytest.approx(speed, rel=0.02) for name, speed in speeds.items()
-    }
+    means = {name: row.goodput and row.goodput.mean for name, row in rows_of(found).items()}
+    assert means == pytest.approx(speeds, rel=0.02)
 
 
 def test_noise_of_the_steady_part_is_no_bias_but_widens_intervals() -> None:
     speeds = dict.fromkeys(("aiohttp", "tornado", "uvicorn-asgi", "bjoern-wsgi"), 1000)
-    records, facts = measured(speeds, 8, spread=0.01), facts_of(table(map(service_of, speeds)))
+    records = measured(speeds, 8, spread=0.01)
 
     def half_widths(noise: float) -> list[float]:
-        (found,) = judge_tables(facts, in_two_lengths(records, dict.fromkeys(speeds, 0.0), noise))
+        found = judged(in_two_lengths(records, dict.fromkeys(speeds, 0.0), noise), speeds)
         assert FASTER not in verdicts_of(found).values() and SLOWER not in verdicts_of(found).values()
         return [(one.interval[1] - one.interval[0]) / 2 for one in found.contrasts if one.interval]
 
@@ -576,22 +527,15 @@ def test_noise_of_the_steady_part_is_no_bias_but_widens_intervals() -> None:
 def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_away() -> None:
     # It waits for something: it needs a tenth of the CPU time, and serves a tenth.
     records = measured({"aiohttp": 4000, "tornado": 400}, 8, noise=0.01, changes={"tornado": {"cpu_s": 2.5e-5}})
-    (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
+    found = judged(records, TWO)
     assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NO_WINNER)
 
 
-@pytest.mark.parametrize(
-    ("command", "kept"),
-    [
-        (("wrk", "-t", "1"), True),
-        (("ab", "-q", "-k"), True),
-        (("ab", "-q"), False),
-        (("hey", "-c", "8"), True),
-        (("hey", "-disable-keepalive"), False),
-        (("vegeta", "attack", "-keepalive=false"), False),
-        (None, None),
-    ],
-)
+KEEP = [("wrk", "-t", "1"), ("ab", "-q", "-k"), ("hey", "-c", "8")]
+CLOSE = [("ab", "-q"), ("hey", "-disable-keepalive"), ("vegeta", "attack", "-keepalive=false")]
+
+
+@pytest.mark.parametrize("command, kept", [*((c, True) for c in KEEP), *((c, False) for c in CLOSE), (None, None)])
 def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] | None, kept: bool | None) -> None:
     one = measured({"aiohttp": 1000}, 1)[0]
     nulls = {name: why for name, why in one.nulls.items() if name != "command" or command is None}

@@ -25,11 +25,8 @@ def test_releases_that_are_changed_together_with_another_package_make_one() -> N
     both = {name: replace(place, package=f"{place.package} setuptools==70.0") for name, place in places.items()}
     (ladder,) = ladders(found, both)
     assert (ladder.package, [*ladder.versions.values()]) == ("gunicorn with setuptools 70.0", ["1", "2", "3"])
-    assert (
-        ladders(found, both | {"3": places["3"]})
-        == []
-        == ladders(found, dict.fromkeys(places, replace(places["1"], package=" ")))
-    )
+    assert ladders(found, both | {"3": places["3"]}) == []
+    assert ladders(found, dict.fromkeys(places, replace(places["1"], package=" "))) == []
 
 
 def test_the_table_has_each_release_beside_the_one_before_that_has_a_figure() -> None:

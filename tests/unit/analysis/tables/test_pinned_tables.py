@@ -33,12 +33,11 @@ def windows(level: str, rounds: Sequence[int], **changes: Any) -> list[Record]:
 
 
 def facts(rounds: int) -> RunFacts:
-    one = table(map(service_of, COSTS_US), rounds) | {"looks": [rounds], "shares": ["share10", "share90"]}
-    return facts_of(one)
+    return facts_of(table(map(service_of, COSTS_US), rounds) | {"looks": [rounds], "shares": ["share10", "share90"]})
 
 
-def judged(records: Sequence[Record], of: RunFacts) -> dict[str, Ranking]:
-    return {str(one.level): one for one in judge_tables(of, records)}
+def judged(records: Sequence[Record]) -> Ranking:
+    return next(one for one in judge_tables(facts(7), records) if str(one.level) == "share10")
 
 
 def test_a_rate_is_a_table_where_its_rounds_are_enough_for_a_look() -> None:
@@ -51,7 +50,7 @@ def test_a_rate_is_a_table_where_its_rounds_are_enough_for_a_look() -> None:
 
 def test_a_rate_is_ranked_by_what_a_request_costs() -> None:
     records = measured(dict.fromkeys(COSTS_US, 4000.0), 7) + windows("share10", range(2, 8))
-    found = judged(records, facts(7))["share10"]
+    found = judged(records)
     assert (found.metric, found.rate, found.look) == (Metric.CPU, 250.0, 6)
     cheap, alike, dear = map(service_of, COSTS_US)
     assert found.rows[-1].service == dear and found.apart(cheap, dear) and not found.apart(cheap, alike)
@@ -60,5 +59,4 @@ def test_a_rate_is_ranked_by_what_a_request_costs() -> None:
 @pytest.mark.parametrize(("sent", "ranked"), [(250.0, True), (230.0, True), (200.0, False)])
 def test_requests_that_left_late_cost_the_same_but_not_at_another_rate(sent: float, ranked: bool) -> None:
     late = windows("share10", range(2, 8), causes=(LATE,), valid=False, sent_rate=sent)
-    found = judged(late, facts(7))["share10"]
-    assert all((row.rank is not None) == ranked for row in found.rows)
+    assert {row.rank is not None for row in judged(late).rows} == {ranked}

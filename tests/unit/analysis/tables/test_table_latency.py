@@ -22,15 +22,17 @@ from rated_tables import (
     with_rounds,
 )
 from rated_tables import p99_of as p99
+from text_files import written
 from turns_runs import service_of
 
 from bench.analysis.cells.latency import Distribution
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import read_at_common_rates
-from bench.analysis.tables.ranking import Metric, Ranking, TableLatency
+from bench.analysis.tables.ranking import Metric, Percentile, Ranking, TableLatency
 from bench.export.judged_run import verdict_lines
 from bench.records.record import Cause
 from bench.run.common_rates import CommonRates, path_of
+from bench.stats.table_verdicts import EQUAL, FASTER, NO_WINNER, SLOWER
 from bench.tools.levels import Level, LoadKey
 from bench.words.conclusions import describe_rankings
 
@@ -54,18 +56,16 @@ def test_merged_figures_and_which_services_are_apart() -> None:
     assert 1 / (1 + gap.difference) == pytest.approx(9.8 / 2.1, rel=0.15)
 
 
-def test_p999_needs_fifty_requests_above_it_in_all_rounds_together() -> None:
-    found = latency(rated_ranking())
-    assert [str(one.metric) for one in found.percentiles] == ["p50", "p99"]
-    many = latency(rated_ranking(requests=8_400))
-    assert [str(one.metric) for one in many.percentiles] == ["p50", "p99", "p99.9"]
-    few = latency(rated_ranking(requests=800))
-    assert [str(one.metric) for one in few.percentiles] == ["p50"]
-
-
-def test_percentiles_with_figures_share_the_errors_of_the_table() -> None:
-    assert latency(rated_ranking()).confidence == 0.975
-    assert latency(rated_ranking(requests=800)).confidence == 0.95
+@pytest.mark.parametrize(
+    ("requests", "names", "confidence"),
+    [(1440, ["p50", "p99"], 0.975), (8_400, ["p50", "p99", "p99.9"], 1 - 0.05 / 3), (800, ["p50"], 0.95)],
+)
+def test_percentiles_need_fifty_requests_above_and_share_the_errors(
+    requests: int, names: list[str], confidence: float
+) -> None:
+    found = latency(rated_ranking(requests=requests))
+    assert [str(one.metric) for one in found.percentiles] == names
+    assert found.confidence == pytest.approx(confidence)
 
 
 @pytest.mark.parametrize("rounds", [[2], [2, 3]])
@@ -119,12 +119,12 @@ def test_a_stall_of_the_client_in_one_round_does_not_drop_the_round() -> None:
     assert latency(found).rounds[LIKE] == 6
 
 
-def late_aiohttp(**how: Any) -> Ranking:
-    return late_text(**how).ranking
+def late_aiohttp(**how: Any) -> Percentile:
+    return p99(late_text(**how).ranking)
 
 
 def test_what_was_sent_too_late_has_an_upper_bound_and_no_verdict() -> None:
-    one = p99(late_aiohttp())
+    one = late_aiohttp()
     assert one.at_most == {LIKE: pytest.approx(3.5e-3)}
     assert LIKE not in one.figures and one.missing[LIKE] == "the client was late"
     assert not any(LIKE in (pair.a, pair.b) for pair in one.contrasts)
@@ -132,23 +132,21 @@ def test_what_was_sent_too_late_has_an_upper_bound_and_no_verdict() -> None:
 
 
 def test_no_bound_of_few_rounds_of_errors_or_where_it_tells_of_the_client() -> None:
-    assert p99(late_aiohttp(rounds=[2, 3])).at_most == {}
-    assert p99(late_aiohttp(causes=[*LATE, Cause("errors", "2 % of attempts")])).at_most == {}
-    assert p99(late_aiohttp(behind_ms=5.0)).at_most == {}
-    assert p99(late_aiohttp(behind_ms=None)).at_most == {}
+    assert late_aiohttp(rounds=[2, 3]).at_most == {}
+    assert late_aiohttp(causes=[*LATE, Cause("errors", "2 % of attempts")]).at_most == {}
+    assert late_aiohttp(behind_ms=5.0).at_most == {}
+    assert late_aiohttp(behind_ms=None).at_most == {}
 
 
 def test_requests_that_were_never_sent_are_above_all_others() -> None:
     # 1,440 are due in each round; if more than 1 % of them are missing, p99 is unknown.
-    assert LIKE in p99(late_aiohttp(requests=1430)).at_most
-    assert p99(late_aiohttp(requests=1420)).at_most == {}
+    assert LIKE in late_aiohttp(requests=1430).at_most
+    assert late_aiohttp(requests=1420).at_most == {}
 
 
 def test_a_percentile_of_bounds_only_takes_no_share_of_the_errors() -> None:
     found = latency(rated_ranking(causes=LATE, behind_ms=0.2))
-    assert [str(one.metric) for one in found.percentiles] == ["p50", "p99"] and not any(
-        one.figures for one in found.percentiles
-    )
+    assert [(str(one.metric), one.figures) for one in found.percentiles] == [("p50", {}), ("p99", {})]
     assert found.of(Metric.P99) is None and found.confidence == 0.95
 
 
@@ -189,37 +187,24 @@ def test_lines_of_verdicts_name_rate_and_reason() -> None:
     (text,) = describe_rankings(judge_tables(facts, records, None, loaded), facts, records)
     lines = [*verdict_lines(text)]
     own = [one for one in lines if one["kind"] == "latency" and one["judge"] == "p99"]
-    assert {one["service"]: one["missing"] for one in own} == {
-        service_of(stack): "left out: slow" if stack == "tornado" else None for stack in SPEEDS
-    }
-    assert {(one["rate"], one["tool"], one["level"], one["table"]) for one in own} == {
-        (1800, "vegeta", "share50", "wrk c16")
-    }
+    missing = dict.fromkeys(map(service_of, SPEEDS)) | {service_of("tornado"): "left out: slow"}
+    assert {one["service"]: one["missing"] for one in own} == missing
+    shared = [(one["rate"], one["tool"], one["level"], one["table"]) for one in own]
+    assert {*shared} == {(1800, "vegeta", "share50", "wrk c16")}
     pairs = [one for one in lines if one["kind"] == "latency-contrast" and one["judge"] == "p99"]
-    assert len(pairs) == 3 and {one["verdict"] for one in pairs} <= {
-        "faster",
-        "slower",
-        "equal",
-        "no winner",
-    }
+    assert len(pairs) == 3 and {one["verdict"] for one in pairs} <= {FASTER, SLOWER, EQUAL, NO_WINNER}
     assert json.dumps(lines)
 
 
 def test_what_is_read_from_a_run(tmp_path: Path) -> None:
     facts, records, _ = rated(rounds=[2, 3])
     rates = CommonRates(client="vegeta", rates={"share50": 1800}, slowest=SLOW)
-    file = tmp_path / path_of(LoadKey("json", "wrk", Level.read("c16")))
-    file.parent.mkdir(parents=True)
-    file.write_text(rates.text())
     one = next(record for record in records if record.mode == "rate")
     saved = replace(distribution(1, 5), due=1440)
-    made = {
-        "requests": saved.requests,
-        "max_ns": saved.max_ns,
-        "ns": [*saved.counts],
-        "counts": [*saved.counts.values()],
-    }
-    (tmp_path / "latencies.json").write_text(json.dumps(made))
+    made = {"requests": saved.requests, "max_ns": saved.max_ns}
+    made |= {"ns": [*saved.counts], "counts": [*saved.counts.values()]}
+    place = path_of(LoadKey("json", "wrk", Level.read("c16")))
+    file = written(tmp_path, {place: rates.text(), "latencies.json": json.dumps(made)}) / place
     found = read_at_common_rates(str(tmp_path), facts, [one, records[0]])
     assert found.distributions == {one.id: saved}
     assert {str(key): one for key, one in found.rates.items()} == {"json wrk c16": rates}
