@@ -27,8 +27,6 @@ from driver.failure import (
 )
 from driver.messages import MessageError
 
-CALLED_IN = "BENCH_FROM"
-"""Environment variable: the folder in which the user called the script."""
 VERBS = {
     "matrix": "driver.planning.matrix",
     "compare": "driver.planning.refs",
@@ -58,7 +56,8 @@ def main(argv: list[str]) -> int:
         print(f"usage: python3 -m driver {'|'.join(VERBS)} RUN [OPTION...]", file=sys.stderr)
         return USER
     heed_signals()
-    os.chdir(os.environ.pop(CALLED_IN, "."))
+    # The folder in which the user called the script.
+    os.chdir(os.environ.pop("BENCH_FROM", "."))
     if argv[0] == "measure":
         go_on_with_line()
     try:

@@ -16,7 +16,6 @@ from pathlib import Path
 from driver.files import text_of
 
 CGROUPS, PROC = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup"), Path(os.environ.get("PROC_ROOT") or "/proc")
-UNREADABLE = "the container's cgroup cannot be read on this host"
 SHARED = "this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
 NOT_FOUND = "/not-found"
 
@@ -65,7 +64,7 @@ def _of_cgroup(pid: int) -> Iterator[str]:
     account, cpu = cgroup(pid, "cpuacct"), cgroup(pid, "cpu")
     used_ns, memory_bytes = usage(pid)
     if account is None or used_ns is None:
-        yield f"null {UNREADABLE}"
+        yield "null the container's cgroup cannot be read on this host"
         return
     yield f"cgroup {'v2' if is_v2() else 'v1'}"
     stat = _pairs(cpu / "cpu.stat") if cpu else {}
@@ -147,8 +146,7 @@ def threads_ns(procs: Path) -> tuple[int, int] | None:
 
 def _processes(folder: Path) -> Iterator[str]:
     """The process ids (they show whether one was replaced), and the CPU time of each in clock ticks."""
-    procs = text_of(folder / "cgroup.procs")
-    if procs is None:
+    if (procs := text_of(folder / "cgroup.procs")) is None:
         return
     pids = procs.split()
     yield "pids " + " ".join(pids)

@@ -231,13 +231,9 @@ def message(kind: type[Message], data: Any) -> Message:
     """
     if not isinstance(data, Mapping):
         raise MessageError(f"{kind.__name__}: {data!r} is not an object")
-    known = {one.name for one in fields(cast(Any, kind))}
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in data.items()
-        if key in known and value is not None
-    }
+    given = {one.name: data.get(one.name) for one in fields(cast(Any, kind))}
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
     try:
-        return kind(**values)
+        return kind(**{key: value for key, value in values.items() if value is not None})
     except TypeError as error:
         raise MessageError(f"{kind.__name__}: {error}") from error

@@ -13,8 +13,6 @@ from driver.nodes.setup import ready_nodes
 from driver.run import open_run
 from driver.services.own_app import ready_own_app
 
-WIDEST = 120
-
 
 def main(argv: list[str]) -> int:
     """`begin RUN`: after the build, prepares nodes and starts database, upstream and load generator."""
@@ -44,8 +42,7 @@ def write_report(engine: Engine) -> None:
         return
     print(f"{folder}/report.md", flush=True)
     say(f"{folder}/index.html")
-    words = engine.told("nothing-measured", engine.run.name).strip()
-    if words:
+    if words := engine.told("nothing-measured", engine.run.name).strip():
         raise Failure(RUN, words)
 
 
@@ -54,4 +51,4 @@ def _for_reader() -> list[str]:
     if os.environ.get("BENCH_QUIET"):
         return ["--quiet"]
     colors = in_place() and not os.environ.get("NO_COLOR")
-    return ["--width", str(min(WIDEST, get_terminal_size().columns)), *(["--colors"] if colors else [])]
+    return ["--width", str(min(120, get_terminal_size().columns)), *(["--colors"] if colors else [])]

@@ -94,8 +94,7 @@ def read_swarm() -> Swarm:
     for engine, context, _ in sorted(engines):
         of_node.setdefault(engine, context)
     for engine, context, manages in sorted(engines):
-        inspected = _inspect_nodes(context) if manages and of_node[engine] == context else []
-        if inspected:
+        if manages and of_node[engine] == context and (inspected := _inspect_nodes(context)):
             return Swarm(nodes_of_inspect(inspected, of_node), context, tuple(of_node.values()))
     how = "docker context create NAME --docker host=ssh://NODE (docs/several-machines.md)"
     raise Failure(RUN, f"no Docker context reaches a manager of a swarm that answers: {how}")

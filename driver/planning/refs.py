@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -195,8 +196,7 @@ def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
     """Writes refs.json; Failure if a ref does not exist or the refs are equal."""
     sides: list[Side] = []
     for number, ref in enumerate(refs):
-        head = commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)
-        if not head:
+        if not (head := commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)):
             raise Failure(USER, f"there is no commit '{ref}' in {source.repository}: fetch it first")
         commit = _commit_worktree(source, folder, head) if ref == WORKTREE else head
         needed = source.prefix or source.needed
@@ -284,7 +284,6 @@ def remove_left_refs() -> None:
 
 
 def _is_in_use(folder: Path) -> bool:
-    try:
+    with suppress(OSError):
         return is_locked(folder / "lock")
-    except OSError:
-        return time.time() - folder.stat().st_mtime < BEGINS_S
+    return time.time() - folder.stat().st_mtime < BEGINS_S
