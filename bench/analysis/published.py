@@ -150,8 +150,7 @@ def published_beside(
     ranked = [(stacks.get(row.service, ""), row) for row in ranking.rows if row.rank is not None]
     # A stack with several Pythons or packages has no single figure to compare.
     rows = {stack: row for stack, row in ranked if sum(other == stack for other, _ in ranked) == 1}
-    group = _group(reference.groups, ranking, rows)
-    if group is None:
+    if (group := _group(reference.groups, ranking, rows)) is None:
         return None
     (first, base_there), *others = _best(group, rows).items()
     base, levels = rows[first.name], [figure.level or group.level for figure in [first, *(one for one, _ in others)]]
@@ -201,11 +200,8 @@ def _series(rows: Sequence[RankedRow], places: Places, axis: str) -> tuple[str, 
 
 def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str, RankedRow]) -> ReferenceGroup | None:
     """The group of this scenario whose load is most like the table's."""
-    fitting = [
-        group
-        for group in groups
-        if group.axis is None and group.scenario in (None, ranking.scenario) and len(_best(group, rows)) > 1
-    ]
+    of_scenario = [one for one in groups if one.axis is None and one.scenario in (None, ranking.scenario)]
+    fitting = [group for group in of_scenario if len(_best(group, rows)) > 1]
     level = ranking.level
 
     def likeness(group: ReferenceGroup) -> int:

@@ -135,9 +135,8 @@ def _check(observations: Sequence[Observation]) -> None:
         if not math.isfinite(observation.value):
             raise ValueError(f"no finite value: {observation}")
         if rounds.setdefault(observation.window, observation.round) != observation.round:
-            raise ValueError(
-                f"window {observation.window} is in rounds {rounds[observation.window]} and {observation.round}"
-            )
+            both = f"{rounds[observation.window]} and {observation.round}"
+            raise ValueError(f"window {observation.window} is in rounds {both}")
         if (observation.window, observation.service) in seen:
             raise ValueError(f"{observation.service} is in window {observation.window} twice")
         seen.add((observation.window, observation.service))
@@ -227,14 +226,12 @@ def _turn_bias(data: Data) -> TurnBias:
     real = shrinkage(means[measured].tolist(), np.maximum(noise[measured], LEAST_SPREAD**2).tolist())
     share, variance = np.zeros(data.count), np.full(data.count, real.spread**2)
     share[measured] = real.share
-    variance[measured] = (
-        noise[measured] * real.share * (1 - real.share) + real.variance * (means[measured] - real.mean) ** 2
-    )
+    unsure = real.variance * (means[measured] - real.mean) ** 2
+    variance[measured] = noise[measured] * real.share * (1 - real.share) + unsure
     pairs = (variance[:, None] + variance) * (1 - np.eye(data.count))
     of_service = real.mean + share * (np.where(measured, means, real.mean) - real.mean)
-    return TurnBias(
-        of_service[data.service] + share[data.service] * (excess - means[data.service]), of_service, pairs, known=True
-    )
+    of_value = of_service[data.service] + share[data.service] * (excess - means[data.service])
+    return TurnBias(of_value, of_service, pairs, known=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,8 +91,7 @@ def counted(records: Iterable[Record]) -> list[Record]:
 def read_distribution(path: str, record: Record) -> Distribution | None:
     """A round of the run at `path`, from its latencies.json and lag.json; None if the first is missing or malformed."""
     folder = f"{path}/{PurePath(record.raw_file).parent}"
-    facts = as_object(read_bytes(f"{folder}/latencies.json") or b"")
-    if facts is None:
+    if (facts := as_object(read_bytes(f"{folder}/latencies.json") or b"")) is None:
         return None
     requests, max_ns = facts.get("requests"), facts.get("max_ns")
     counts = _counts(facts, requests)
@@ -121,8 +120,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     """One distribution of all rounds; pure."""
     distributions = list(rounds)
     if not distributions:
-        reason = "no latencies.json was saved"
-        return Latencies(0, dict.fromkeys(SHARES), dict.fromkeys(SHARES, reason))
+        return Latencies(0, dict.fromkeys(SHARES), dict.fromkeys(SHARES, "no latencies.json was saved"))
     counts = together(one.counts for one in distributions)
     least = min(one.requests for one in distributions)
     enough = sum(counts.values()) if len(distributions) >= ROUNDS else least
@@ -141,8 +139,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     # Send lag may have distorted everything above the lowest percentile that it distorted.
     most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
     shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
-    curve = _quantiles(counts, shares)
-    return Latencies(len(distributions), percentiles, missing, curve, bounds)
+    return Latencies(len(distributions), percentiles, missing, _quantiles(counts, shares), bounds)
 
 
 def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool = False) -> float | None:

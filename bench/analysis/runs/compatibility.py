@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,10 +55,9 @@ def read_compared(path: str) -> ComparedRun:
 
 def _records(path: str) -> list[Record]:
     data = read_bytes(f"{path}/records.jsonl")
-    try:
+    with suppress(BadRecord):
         return list(load((data or b"").decode("utf-8", "replace").split("\n")))
-    except BadRecord:
-        return []
+    return []
 
 
 # Settings that choose what is measured, how often, in which order and where; all others affect the figures. The
@@ -68,16 +68,8 @@ FREE_SETTINGS = frozenset(
 )
 # How a load is requested, besides its scenario, tool and level.
 LOAD_FIELDS = (
-    "method",
-    "path",
-    "body",
-    "duration_s",
-    "timeout_s",
-    "warmup_s",
-    "threads",
-    "keepalive",
-    "connections",
-    "count",
+    *("method", "path", "body", "duration_s", "timeout_s", "warmup_s", "threads", "keepalive"),
+    *("connections", "count"),
 )
 MEMORY_SLACK = 0.01
 """Share by which the memory size may differ between two boots of one machine."""
@@ -94,36 +86,20 @@ class Discrepancy:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Compatibility:
-    """All differences, those that forbid a comparison first."""
-
-    differences: tuple[Discrepancy, ...] = field(default=())
-
-    @property
-    def comparable(self) -> bool:
-        """Whether no difference forbids a comparison."""
-        return not any(found.forbids for found in self.differences)
-
-    @property
-    def cause(self) -> str:
-        """The names of the differences that forbid a comparison."""
-        return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
-
-
-def compatibility_of(run: ComparedRun, other: ComparedRun) -> Compatibility:
-    """Every difference between two runs; pure."""
+def discrepancies_of(run: ComparedRun, other: ComparedRun) -> list[Discrepancy]:
+    """Every difference between two runs, those that forbid a comparison first; pure."""
     discrepancies = [*_integrity(run, other), *conditions(run.run, other.run)]
     discrepancies += _mapped("kind of node for", run.node_kinds, other.node_kinds)
     discrepancies += [*_tools(run, other), *_loads(run, other), *_services(run, other)]
-    return Compatibility(tuple(sorted(discrepancies, key=lambda difference: not difference.forbids)))
+    return sorted(discrepancies, key=lambda difference: not difference.forbids)
 
 
 def conditions(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """What differs in the project, its images, the engine, the machine and the settings."""
     yield from _harness(run, other)
     yield from _machine(run, other)
-    yield from _settings(run, other)
+    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (run, other))
+    yield from _mapped("setting", first, second)
 
 
 def _integrity(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
@@ -155,11 +131,6 @@ def _machine(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     yield from _mapped("host", first, second)
 
 
-def _settings(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (run, other))
-    yield from _mapped("setting", first, second)
-
-
 def _tools(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """Versions and limits of the tools that both runs used."""
     first, second = _by_tool(run.records), _by_tool(other.records)
@@ -177,8 +148,7 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
 def _loads(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
     first, second = _cells(run.plan), _cells(other.plan)
-    both = [cell for cell in first if cell in second]
-    if not both:
+    if not (both := [cell for cell in first if cell in second]):
         yield Discrepancy("loads", _few(first), _few(second), why="no scenario, tool and level in common")
     for cell in both:
         for name in LOAD_FIELDS:

@@ -31,6 +31,8 @@ LEAST_SENT = 0.9
 """From this share of a common rate on, a request costs about as much as at the whole rate."""
 CONFIDENCE = 0.95
 """For the interval of a single service's figure."""
+FIELDS = {Metric.SPEED: "speed", Metric.CPU: "cpu_per_success_s", Metric.GOODPUT: "goodput"}
+"""The field of a record with this metric; `steady_` before it gives that of the steady part of its window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ def is_thin(record: Record) -> bool:
 
 def value_of(record: Record, metric: Metric) -> float | None:
     """The figure as the logarithm of a speed; None if the window does not count or has no such figure."""
-    return None if causes_against(record, metric) or is_thin(record) else _as_speed(_read(record, metric), metric)
+    counts = not causes_against(record, metric) and not is_thin(record)
+    return _as_speed(getattr(record, FIELDS[metric]), metric) if counts else None
 
 
 def _as_speed(read: float | None, metric: Metric) -> float | None:
@@ -115,27 +118,14 @@ def _as_speed(read: float | None, metric: Metric) -> float | None:
     return -math.log(read) if metric is Metric.CPU else math.log(read)
 
 
-def _read(record: Record, metric: Metric) -> float | None:
-    if metric is Metric.SPEED:
-        return record.speed
-    return record.cpu_per_success_s if metric is Metric.CPU else record.goodput
-
-
-def _steady(record: Record, metric: Metric) -> float | None:
-    if metric is Metric.SPEED:
-        return record.steady_speed
-    return record.steady_cpu_per_success_s if metric is Metric.CPU else record.steady_goodput
-
-
 def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
     """The values of each service in the windows that count."""
     numbers: dict[tuple[int, int | None, int | None], int] = {}
     by_window: dict[tuple[int, str], Observation] = {}
     for record in records:
-        value = value_of(record, metric)
-        if value is not None:
+        if (value := value_of(record, metric)) is not None:
             window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
-            steady = _as_speed(_steady(record, metric), metric)
+            steady = _as_speed(getattr(record, f"steady_{FIELDS[metric]}"), metric)
             by_window[window, record.service] = Observation(record.round, window, record.service, value, steady=steady)
     return list(by_window.values())
 
@@ -221,7 +211,7 @@ def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Fig
     rounds: dict[int, list[float]] = defaultdict(list)
     records = [*records]
     for record in records:
-        value = _read(record, metric)
+        value: float | None = getattr(record, FIELDS[metric])
         if value is None or causes_against(record, metric):
             return None
         rounds[record.round].append(value * scale)
