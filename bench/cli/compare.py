@@ -106,8 +106,6 @@ def _only_comparison(run: str) -> Comparison:
     rows = [row for row in comparisons if row.latency is None]
     if len(rows) != 1:
         names = "; ".join(f"{row.head.service} {row.ranking.table}" for row in rows)
-        raise UserError(
-            f"a bisection follows one comparison, and this selection has {len(rows)}:"
-            f" narrow it with --stack, --scenario, --tool and --level{f' ({names})' if names else ''}"
-        )
+        how = f"narrow it with --stack, --scenario, --tool and --level{f' ({names})' if names else ''}"
+        raise UserError(f"a bisection follows one comparison, and this selection has {len(rows)}: {how}")
     return rows[0]

@@ -39,8 +39,7 @@ def generate_verb(argv: Sequence[str]) -> int:
 def profile_compose_verb(argv: Sequence[str]) -> int:
     """`profile-compose SERVICE`: print the Compose file with this service, for scripts/profile.sh."""
     matrix = load_matrix()
-    services = [service for service in matrix.services if service.name in argv]
-    if not services:
+    if not (services := [service for service in matrix.services if service.name in argv]):
         raise unknown("service", " ".join(argv), (service.name for service in matrix.services))
     print(run_services(matrix, services), end="")
     return 0
@@ -109,8 +108,7 @@ def audit_verb(argv: Sequence[str]) -> int:
     names = parser.parse_args(argv).names
     locks = sorted(Path("locks").glob("*/*-*.txt"))
     if names:
-        missing = [name for name in names if not any(_owner(lock) == name for lock in locks)]
-        if missing:
+        if missing := [name for name in names if not any(_owner(lock) == name for lock in locks)]:
             raise unknown("lock", missing[0], map(_owner, locks), "ls services/locks/*")
         locks = [lock for lock in locks if _owner(lock) in names]
     else:
@@ -126,10 +124,8 @@ def audit_verb(argv: Sequence[str]) -> int:
         names = ", ".join(vulnerability.names)
         print(f"{'=='.join(vulnerability.pin)}: {names}; {fixed}; in {', '.join(sorted(where))}")
     if len(answer.unknown) == answer.asked:
-        print(
-            f"the vulnerability service knows none of {answer.asked} pins: it is probably not reachable from here",
-            file=sys.stderr,
-        )
+        none = f"knows none of {answer.asked} pins: it is probably not reachable from here"
+        print(f"the vulnerability service {none}", file=sys.stderr)
         return UNKNOWN
     for pin in answer.unknown:
         print(f"{'=='.join(pin)}: not known to the service", file=sys.stderr)
@@ -148,9 +144,8 @@ def own_binds_verb(argv: Sequence[str]) -> int:
     if missing := [name for name in argv if name not in table]:
         raise unknown("server", missing[0], table, LISTENERS.as_posix())
     first: dict[str, str] = {}
-    for service in matrix.services:
-        if (service.python, service.base) == (matrix.default_python, matrix.default_base) and not service.skip:
-            first.setdefault(service.server.name, service.name)
+    for service in matrix.usual:
+        first.setdefault(service.server.name, service.name)
     for server, name in first.items():
         if server in table and (not argv or server in argv):
             print(f"{server}\t{name}\t{table[server].start}")

@@ -107,9 +107,8 @@ def _events(matrix: Matrix) -> Named:
     """Events with what is done, the cases that only their own name selects, and the servers that cannot have them."""
     reads, usual = reader(), matrix.presets[BAD_DAY].events if BAD_DAY in matrix.presets else ()
     for name, kind in EVENTS.items():
-        cannot = {
-            one.server.name for one in matrix.usual if all(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
-        }
+        refused = [one for one in matrix.usual if all(isinstance(kind.on(e, one, reads), str) for e in kind.cases)]
+        cannot = {service.server.name for service in refused}
         chosen = {case.level for one in kinds_of(usual_cases([name], usual, all_rounds=True)) for case in one.cases}
         others = [case.level for case in kind.cases if case.level not in chosen]
         more = f"; only by name: {joined(others)}" if others else ""

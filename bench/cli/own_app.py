@@ -82,19 +82,13 @@ def own_app_verb(argv: Sequence[str]) -> int:
     workspace = Workspace(options.workspace_here, options.place) if options.workspace_here else None
     name = Path(options.requirements).name
     required = requirements_of(options.source, options.requirements_here, name, workspace)
+    alike = ("folder", "app", "source", "interface", "imported", "env_file", "before", "apt")
     given = Given(
-        folder=options.folder,
-        app=options.app,
-        source=options.source,
-        interface=options.interface,
-        imported=options.imported,
+        **{name: getattr(options, name) for name in alike},
         targets=options.targets_here,
         targets_name=Path(options.targets).name,
         expect=options.expect_here,
         variables=options.env_file_here,
-        env_file=options.env_file,
-        before=options.before,
-        apt=options.apt,
         services=tuple(name.removeprefix(PREFIX) for name in services.get("services", ())),
         pythons=tuple(name for words in options.python for name in words.split(",") if name),
         installed=bool(required.projects),
@@ -149,8 +143,7 @@ def own_answers_verb(argv: Sequence[str]) -> int:
     what, name, service = words_of(argv, "own-answers record|check RUN SERVICE")
     run = find_run(name)
     app = read_app(run / FOLDER)
-    url = read_run_facts(run).service(service).url
-    client = Client(url or f"http://{service}:8080", ANSWER_TIMEOUT_S)
+    client = Client(read_run_facts(run).service(service).url or f"http://{service}:8080", ANSWER_TIMEOUT_S)
     return _record(run, app, client, service) if what == "record" else _check(run, app, client, service)
 
 
@@ -253,8 +246,7 @@ def target_answers_verb(argv: Sequence[str]) -> int:
     """
     given, name = words_of(argv, "target-answers RUN NAME")
     run = find_run(given)
-    planned = [one for one in read_run(str(run)).planned if one.service == name and one.url]
-    if not planned:
+    if not (planned := [one for one in read_run(str(run)).planned if one.service == name and one.url]):
         raise UserError(f"{run.name} has no server {name} that already runs")
     client = Client(str(planned[0].url), ANSWER_TIMEOUT_S)
     asked = _asked(run, planned)

@@ -62,11 +62,7 @@ def list_verb(argv: Sequence[str]) -> int:
     for cell in plan.cells:
         print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level}")
     for skip in plan.skips:
-        print(
-            "skipped:",
-            *(part for part in (skip.service, skip.scenario, skip.tool) if part),
-            f"({skip.cause})",
-        )
+        print("skipped:", *(part for part in (skip.service, skip.scenario, skip.tool) if part), f"({skip.cause})")
     for null in plan.nulls:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level}")
     if options.profile:
@@ -104,9 +100,8 @@ def plan_verb(argv: Sequence[str]) -> int:
     if composed:
         for name in ("vary", "flags", "target", "profile", "again"):
             if getattr(options, name):
-                raise UserError(
-                    f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
-                )
+                instead = "use scripts/matrix.sh, not docker-compose up bench"
+                raise UserError(f"--{name} needs containers of its own: {instead}")
     # Compose has just started the services: they are what keeps the host busy.
     folder = make_run(options, host=lambda: replace(host_state(), busy=None) if composed else host_state())
     facts = read_run_facts(folder)
@@ -138,8 +133,7 @@ def contract_verb(argv: Sequence[str]) -> int:
     reachable = reachable_bases(matrix, settings, local_images(options.images))
     wanted = [s for s in matrix.services if s.name in set(chosen)]
     skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]
-    services = [s for s in wanted if s.name not in dict(skipped)]
-    if not services:
+    if not (services := [s for s in wanted if s.name not in dict(skipped)]):
         raise UserError("none of these services can run here: each is skipped, or its base image is not reachable")
     offered = [route for route in matrix.routes.values() if not route.selftest]
     routes = {s.name: [r.name for r in offered if not s.lacking(r)] for s in services}
@@ -270,7 +264,9 @@ def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
         app = read_app(options.own_app)
         options.frameworks, options.pythons = (app.name,), app.pythons
         matrix = with_own_app(matrix, app, options.p99)
-    settings = resolve(_settings_of(options, matrix))
+    if options.again:
+        check_services(options.again, options.command_line, matrix)
+    settings = resolve(read_settings(os.environ, then=settings_then(options.again) if options.again else None))
     reachable = reachable_bases(matrix, settings, local_images(options.images))
     here = Variant(matrix=matrix, settings=settings, reachable=reachable)
     wanted = Selection(**{k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__})
@@ -284,14 +280,6 @@ def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings
-
-
-def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
-    """The settings, taken over from the run if one is repeated; UserError if it cannot be repeated."""
-    if not options.again:
-        return read_settings(os.environ)
-    check_services(options.again, options.command_line, matrix)
-    return read_settings(os.environ, then=settings_then(options.again))
 
 
 def _minutes(seconds: float) -> str:

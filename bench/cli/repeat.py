@@ -21,7 +21,7 @@ from bench.run.facts import AppFacts, run_facts_of
 from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
-from bench.words.runs import Layers, Now, Then, since_then
+from bench.words.runs import Now, Then, since_then
 from driver.messages import MOST_TEXT, RUN_JSON, MessageError, facts_of
 
 MACHINE = frozenset(
@@ -33,9 +33,8 @@ WITHOUT_VALUE = (OWNED, "--profile", "--no-latency")
 INTERNAL = ("--images", "--quiet", "--own-app", "--packages-in", "--own-head", "--sides", "--again")
 """Options that scripts add. run.json has other entries for own apps, packages, refs and a repeated run."""
 CHANGING = ("package", "with", "vary", "flags")
-CHOOSING = tuple(
-    f"--{name}" for name in (*("preset", "stack", "framework", "server", "python", "base"), *CHANGING, "target")
-)
+_ALWAYS = ("preset", "stack", "framework", "server", "python", "base", "target")
+CHOOSING = tuple(f"--{name}" for name in (*_ALWAYS, *CHANGING))
 """Options that choose services."""
 
 
@@ -93,8 +92,7 @@ def read_then(name: str) -> Then:
     """The run to repeat; UserError if there is no such run, or its run.json cannot be read."""
     folder = find_run(name, "run.json")
     need_no_links(folder)
-    content = as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")
-    if content is None:
+    if (content := as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")) is None:
         raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
     plan = read_bytes(f"{folder}/plan.jsonl") or b""
     layers: dict[str, Sequence[str]] = {}
@@ -146,14 +144,10 @@ def again_lines(
     locks = own_app / "locks" if own_app else None
     pins = {service.name: pins_of(service, locks) for service in services if not service.url}
     lines = [json.loads(line) for line in plan]
-    bases = _bases(os.environ.get("BENCH_BASES", ""))
+    # The layers of the base images on this machine: `NAME=LAYER,LAYER...` for each.
+    pairs = (word.rpartition("=") for word in os.environ.get("BENCH_BASES", "").split())
+    bases = {name: layers.split(",") for name, _, layers in pairs if name and layers}
     return since_then(then, Now(facts=run_facts_of(facts), plan=lines, pins=pins, bases=bases))
-
-
-def _bases(text: str) -> Layers:
-    """The layers of the base images on this machine, from `NAME=LAYER,LAYER...` for each."""
-    pairs = (word.rpartition("=") for word in text.split())
-    return {name: layers.split(",") for name, _, layers in pairs if name and layers}
 
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -183,10 +177,8 @@ def resume_verb(argv: Sequence[str]) -> int:
         raise UserError(f"cannot resume '{folder.name}': rename it, using only a-z, 0-9, '-' and '_'")
     source = read_run(str(folder))
     if source.facts.harness.hash != harness_hash():
-        planned_by = source.facts.harness.version or "the version that measured it"
-        raise UserError(
-            f"the project has changed since {folder.name} was planned: start a new run, or check out {planned_by}"
-        )
+        instead = f"start a new run, or check out {source.facts.harness.version or 'the version that measured it'}"
+        raise UserError(f"the project has changed since {folder.name} was planned: {instead}")
     if edited := ", ".join(_edited(source)):
         raise UserError(f"{folder.name} was edited after it was planned, start a new run: {edited}")
     print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")

@@ -73,14 +73,12 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     windows: list[WindowDetails] = []
     try:
         judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-        source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
+        source, services, records, rankings, events = judged
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
         profiles = [profiles_of(source, services, text.ranking) for text in rankings]
         why = [explanations(text.ranking, own, records) for text, own in zip(rankings, profiles, strict=True)]
         findings = findings_of(records, source.facts, services)
-        report = Report(
-            source, services, findings, rankings, latencies, profiles=profiles, why=why, events=judged.events
-        )
+        report = Report(source, services, findings, rankings, latencies, profiles=profiles, why=why, events=events)
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,
@@ -131,8 +129,7 @@ def site_verb(argv: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
     names, matrix = published_runs(), load_matrix()
-    pages = addresses(matrix)
-    write_file(site / "index.html", front_page([_put(site, name) for name in names], pages))
+    write_file(site / "index.html", front_page([_put(site, name) for name in names], addresses(matrix)))
     _put_pages(site, matrix, names)
     return 0
 
@@ -160,8 +157,7 @@ def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
 def _put(site: Path, name: str) -> PublishedRun:
     """Copy a published run into the site."""
     published, place = PUBLISHED / name, site / name
-    said = as_object(read_bytes(f"{published}/{ANSWERS}") or b"")
-    if said is None:
+    if (said := as_object(read_bytes(f"{published}/{ANSWERS}") or b"")) is None:
         raise UserError(f"{published} has no {ANSWERS}: make it with scripts/publish.sh --rebuild {name}")
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -184,9 +184,8 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
 def _values(tree: ast.AST, name: str) -> Iterator[ast.AST]:
     """The values assigned to a name and the functions with that name, anywhere in the module."""
     for node in ast.walk(tree):
-        assigned = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
+        assigned = node.targets if isinstance(node, ast.Assign) else []
+        assigned = [node.target] if isinstance(node, ast.AnnAssign) else assigned
         if any(isinstance(target, ast.Name) and target.id == name for target in assigned):
             value = getattr(node, "value", None)
             yield from [value] if isinstance(value, ast.AST) else []
