@@ -137,9 +137,8 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
     """The result over all rounds of the promise's scenario; `read` returns the latencies of a measurement."""
     if promise.percentile is None:
         return _knee_result(promise, [record for record in records if record.scenario == promise.scenario])
-    rounds = [
-        one for one in records if (one.scenario, one.tool) == (promise.scenario, "vegeta") and one.level.text != STALLED
-    ]
+    loads = [one for one in records if (one.scenario, one.tool) == (promise.scenario, "vegeta")]
+    rounds = [one for one in loads if one.level.text != STALLED]
     if not rounds:
         return PromiseResult(promise, None, 0, "not in this run")
     values: list[float] = []
@@ -158,8 +157,7 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
 
 
 def _knee_result(promise: Promise, records: Iterable[Record]) -> PromiseResult:
-    rounds = [record for record in records if record.level.searched]
-    if not rounds:
+    if not (rounds := [record for record in records if record.level.searched]):
         return PromiseResult(promise, None, 0, "not in this run")
     requests = sum(record.requests or 0 for record in rounds)
     knee, _, _ = confirmed(rounds)

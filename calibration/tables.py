@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -90,7 +90,9 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
         words = [f"{percent} %", str(len(group))]
         words += [str(early[percent, limit]) if percent else "" for limit in WITHIN_S]
         words += [str(called) if percent else "", str(sum(one.verdict == EQUAL for one in group))]
-        words += [str(wrong), f"{100 * _size(group):+.1f} %"]
+        # How much more time the slower one takes.
+        ratios = [1 / (1 + one.difference) if one.slower_us >= 0 else 1 + one.difference for one in group]
+        words += [str(wrong), f"{100 * (fmean(ratios) - 1):+.1f} %"]
         rows.append([*words, verdict(enough) if promised else ""])
     names = {one.table for one in contrasts}
     share, few = false_words(len({one.table for one in contrasts if one.wrong}), len(names), "tables")
@@ -99,19 +101,12 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
     return "\n".join(lines), holds and few
 
 
-def _size(group: Iterable[Known]) -> float:
-    """How much more time the slower one takes: the mean of the estimates."""
-    ratios = [1 / (1 + one.difference) if one.slower_us >= 0 else 1 + one.difference for one in group]
-    return fmean(ratios) - 1
-
-
 def called_within(folder: str) -> Iterator[tuple[int, int]]:
     """(true difference in percent, limit) of each contrast that was detected within each limit of WITHIN_S.
 
     Judges the table again from the rounds that ended by then; empty without raw files.
     """
-    ends = _round_ends_s(folder)
-    if not ends:
+    if not (ends := _round_ends_s(folder)):
         return
     facts = read_compared(folder)
     for limit in WITHIN_S:

@@ -298,17 +298,9 @@ class Result:
 
 
 HEADS = (
-    "table",
-    "truth",
-    "requests/s of windows",
-    "windows in tables",
-    "requests/s above what can be",
-    "speed above what can be",
-    "requests/s too low, in quiet windows",
-    "tables with a false verdict",
-    "without a word that must be there",
-    "under load",
-    "",
+    *("table", "truth", "requests/s of windows", "windows in tables", "requests/s above what can be"),
+    *("speed above what can be", "requests/s too low, in quiet windows", "tables with a false verdict"),
+    *("without a word that must be there", "under load", ""),
 )
 
 
@@ -322,9 +314,8 @@ def truths(folders: Sequence[str]) -> tuple[str, bool]:
     if not results:
         raise UserError(f"{folders[0]} has none of the tables of this self-test")
     text, holds = report(results)
-    return "\n".join(
-        [text, *(f"{Path(one).name}: {wall_s(one):.0f} s of wall time in turns." for one in folders)]
-    ), holds
+    times = [f"{Path(one).name}: {wall_s(one):.0f} s of wall time in turns." for one in folders]
+    return "\n".join([text, *times]), holds
 
 
 def report(results: Sequence[Result]) -> tuple[str, bool]:
@@ -347,8 +338,7 @@ def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
     facts = read_compared(folder)
     lines = verdict_lines(folder)
     for planned in facts.run.tables:
-        name = truth_of(planned.scenario)
-        if name:
+        if name := truth_of(planned.scenario):
             own = [line for line in lines if line["scenario"] == planned.scenario]
             records = [one for one in facts.records if one.mode == "turns" and one.scenario == planned.scenario]
             yield name, table_of(records, own, load_s(folder, planned.scenario), Path(folder).name)

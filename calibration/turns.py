@@ -74,8 +74,7 @@ def compared(folder: str) -> Iterator[Compared]:
 
 
 def _key(line: dict[str, Any]) -> tuple[str, ...]:
-    connections = Level.read(line["level"]).connections
-    return line["scenario"], line["tool"], str(connections), line["a"], line["b"]
+    return line["scenario"], line["tool"], str(Level.read(line["level"]).connections), line["a"], line["b"]
 
 
 HEADS = ("table", "differences", "short turns known to ±", "long turns known to ±", "apart, median", "largest",
@@ -84,8 +83,7 @@ HEADS = ("table", "differences", "short turns known to ±", "long turns known to
 
 def turns(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): for each table, how far short turns are from long ones, and how many are within."""
-    differences = [one for folder in folders for one in compared(folder)]
-    if not differences:
+    if not (differences := [one for folder in folders for one in compared(folder)]):
         raise UserError("these runs have no table that was measured in short and in long turns")
     rows, holds = [], True
     for table, group in grouped(differences, lambda one: one.table).items():

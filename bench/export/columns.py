@@ -42,14 +42,11 @@ def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
 
 def against_best(source: Run) -> dict[Key, AgainstBest]:
     """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
-    lines = [
-        line
-        for line in _lines(source)
-        if line.get("kind") not in ("latency", "latency-contrast") or line.get("judge") == "p99"
-    ]
+    at_rate = ("latency", "latency-contrast")
+    lines = [line for line in _lines(source) if line.get("kind") not in at_rate or line.get("judge") == "p99"]
     # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
     rated = {_table(line) for line in lines if line.get("kind") == "latency"}
-    lines = [line for line in lines if line.get("kind") in ("latency", "latency-contrast") or _table(line) not in rated]
+    lines = [line for line in lines if line.get("kind") in at_rate or _table(line) not in rated]
     best = {_table(line): str(line.get("service")) for line in lines if line.get("rank") == 1}
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first
@@ -112,22 +109,12 @@ def _columns() -> Iterator[Column]:
             yield Column(_part(name, key), "DOUBLE", Field(f"{field.text.partition(';')[0]}: {key}", field.unit))
         if name not in PARTS:
             yield Column(name, types[name], field)
-    yield Column(
-        "client_core_ratio", "DOUBLE", Field("share of a core that the load generator needs for 1,000 requests/s")
-    )
-    yield Column(
-        "verdict",
-        "VARCHAR",
-        Field(
-            "verdict on the service relative to the best of its table (in turns), or by p99 (common rate); from"
-            " verdicts.jsonl"
-        ),
-    )
-    yield Column(
-        "smallest_visible",
-        "DOUBLE",
-        Field("in turns, unless faster or slower: the smallest difference detectable with 90 % power"),
-    )
+    core = "share of a core that the load generator needs for 1,000 requests/s"
+    yield Column("client_core_ratio", "DOUBLE", Field(core))
+    best = "relative to the best of its table (in turns), or by p99 (common rate); from verdicts.jsonl"
+    yield Column("verdict", "VARCHAR", Field(f"verdict on the service {best}"))
+    visible = "in turns, unless faster or slower: the smallest difference detectable with 90 % power"
+    yield Column("smallest_visible", "DOUBLE", Field(visible))
 
 
 def _part(name: str, key: str) -> str:

@@ -28,8 +28,7 @@ def write(run: str, source: Run, _: Iterable[Record], form: str) -> bytes:
 
 
 def _rows(run: str, source: Run) -> Iterator[Row]:
-    records = read_events(Path(source.path))
-    if not records:
+    if not (records := read_events(Path(source.path))):
         raise UserError(f"{run} has no events; their preset is bad-day: scripts/matrix.sh --preset bad-day")
     for record in records:
         values = as_plain(record)

@@ -97,8 +97,7 @@ ADDRESSES = "addresses.tsv"
 def read_addresses(run: Path) -> Mapping[str, str]:
     """`ADDRESS:PORT` by service name; empty if all services are reached by name."""
     try:
-        lines = (run / ADDRESSES).read_text().splitlines()
-        return dict(_pair(line) for line in lines)
+        return dict(map(_pair, (run / ADDRESSES).read_text().splitlines()))
     except FileNotFoundError:
         return {}
     except ValueError as error:

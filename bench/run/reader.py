@@ -17,13 +17,15 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import as_object, items, mapping, need_no_links, read_bytes
 from bench.matrix.start_command import StartCommand
+from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run.common_rates import path_of
 from bench.run.facts import RunFacts, run_facts_of
 from bench.run.image_facts import image_bytes, image_of, pretty_name
-from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
+from bench.run.raw_files import changed_plan, changes, read_files, states_of
 from bench.run.retries import SPOILED
+from bench.tools import tool_of
 
 RUNNING_ANSWERS = "answers.json"
 """The expected answers of a server that is already running; only such servers have this file."""
@@ -129,17 +131,14 @@ def read_run(path: str) -> Run:
     if content is None:
         faults.append("run.json: not a JSON object; only plan.jsonl says what was run")
     elif type(schema := content.get("schema", SCHEMA)) is not int or schema != SCHEMA:
-        raise UserError(
-            f"{Path(path).name}/run.json is of schema {shortened(schema)}, this version reads {SCHEMA}: {NEWER}"
-        )
+        other = f"schema {shortened(schema)}, this version reads {SCHEMA}"
+        raise UserError(f"{Path(path).name}/run.json is of {other}: {NEWER}")
     changed = tuple(changed_plan(path, content or {}))
-    faults += [
-        f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed
-    ]
+    edited = "is not what the run was planned with: its sha256 is not the one in run.json"
+    faults += [f"{name} {edited}" for name in changed]
     if parts := (read_bytes(f"{path}/{CHANGED_PARTS}") or b"").decode(errors="replace").split():
-        faults.append(
-            f"{', '.join(parts)} of the project changed while this run was measured: its figures may be of two versions"
-        )
+        meanwhile = "of the project changed while this run was measured: its figures may be of two versions"
+        faults.append(f"{', '.join(parts)} {meanwhile}")
     planned: dict[str, Measurement] = {}
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
@@ -164,15 +163,15 @@ def read_run(path: str) -> Run:
 
 def read_raw(run: str, planned: Measurement) -> Raw:
     """The raw files of a measurement."""
-    places = places_of(run, planned.dir, planned.container, in_block=planned.in_block)
-    folder, files, name = f"{run}/{planned.dir}", read_files(run, places, planned.tool), output_name(planned.tool)
+    folder, files, name = f"{run}/{planned.dir}", read_files(run, planned), tool_of(planned.tool).output
     whose = {planned.container: "server", "postgres": "database"}
-    ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in places.states.items()}
+    ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in states_of(run, planned).items()}
     before, after = ends[planned.container]
     faults: list[str] = []
     meta = _object(read_bytes(f"{folder}/meta.json"), "meta.json", faults)
     tool = _object(files["tool.json"], "tool.json", faults)
     output = files[name]
+    rates = read_bytes(f"{run}/{path_of(planned.table)}") if planned.share_of else None
     if meta is not None and meta.get("id") != planned.id:
         faults.append(f"meta.json belongs to measurement {shortened(meta.get('id'))}")
     return Raw(
@@ -185,11 +184,9 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         after=after,
         lag=_object(files.get("lag.json"), "lag.json", faults),
         knee=_object(files.get("knee.json"), "knee.json", faults) if planned.knee_p99_s else None,
-        common_rates=_object(read_bytes(f"{run}/{path_of(planned.table)}"), "the table's common rates", faults)
-        if planned.share_of
-        else None,
+        common_rates=_object(rates, "the table's common rates", faults),
         faults=tuple(faults),
-        own_services={one: ends[one] for one in places.own_services},
+        own_services={one: counters for one, counters in ends.items() if one.startswith(OWN_SERVICE)},
         changes=tuple(changes(files, meta)),
         database=ends["postgres"],
         upstream=ends["upstream"],
@@ -274,8 +271,7 @@ def _seconds_between(data: bytes | None) -> float | None:
 def _object(data: bytes | None, name: str, faults: list[str]) -> dict[str, Any] | None:
     if data is None:
         return None
-    value = as_object(data)
-    if value is None:
+    if (value := as_object(data)) is None:
         faults.append(f"{name} is not a JSON object")
     return value
 
