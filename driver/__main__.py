@@ -47,7 +47,7 @@ VERBS = {
     "swarm": "driver.nodes.swarm_verbs",
     "clean": "driver.lifecycle.clean",
 }
-"""The module of each verb; its function is `main`, unless named."""
+"""The module of each verb; its function is `main`, unless named, and returns the exit status, or None for 0."""
 
 
 def main(argv: list[str]) -> int:
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
         go_on_with_line()
     try:
         module, _, function = VERBS[argv[0]].partition(":")
-        return int(getattr(import_module(module), function or "main")(argv[1:]))
+        return int(getattr(import_module(module), function or "main")(argv[1:]) or 0)
     except Interrupted:
         return INTERRUPTED
     except Exception as error:

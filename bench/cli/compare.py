@@ -82,7 +82,7 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
     return int(made.violations > 0)
 
 
-def bisect_verb(argv: Sequence[str]) -> int:
+def bisect_verb(argv: Sequence[str]) -> None:
     """`bisect RUN`: print how much slower the bad commit is than the good one, as a number and in words.
 
     UserError if it is not slower. `bisect RUN --whole DIFFERENCE`: print `good`, `bad`, `skip` or `abort` for another
@@ -98,7 +98,6 @@ def bisect_verb(argv: Sequence[str]) -> int:
         print(whole_difference(metric, row.contrast, row.invalid), contrast_words(metric, row.contrast))
     else:
         print(commit_words(metric, row.contrast, row.invalid, options.whole, row.base.service in row.failed))
-    return 0
 
 
 def _only_comparison(run: str) -> Comparison:

@@ -15,20 +15,18 @@ from bench.load.far_counters import Answer, await_reader, serve
 from bench.tools import TOOLS, parse
 
 
-def counters_verb(argv: Sequence[str]) -> int:
+def counters_verb(argv: Sequence[str]) -> None:
     """`counters FILE`: serve CPU counters to remote load generators; FILE is the run's containers.json."""
     (file,) = words_of(argv, "counters FILE")
     serve(lambda: _answer(file)).serve_forever()
-    return 0
 
 
-def counters_reached_verb(argv: Sequence[str]) -> int:
+def counters_reached_verb(argv: Sequence[str]) -> None:
     """`counters-reached ADDRESS...`: wait until each reader (HOST or HOST:PORT) can be reached from here."""
     if not argv:
         raise UserError("usage: python3 -m bench counters-reached ADDRESS...")
     for address in argv:
         await_reader(address)
-    return 0
 
 
 def _answer(file: str) -> Answer:

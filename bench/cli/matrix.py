@@ -22,7 +22,7 @@ from bench.matrix.model import python_label
 from bench.matrix.new_entry import scaffold
 
 
-def generate_verb(argv: Sequence[str]) -> int:
+def generate_verb(argv: Sequence[str]) -> None:
     """`generate FILE`: print the generated text of catalogue.md (in docs/) or of a file of services/."""
     texts = {
         "compose.yml": compose_file,
@@ -33,16 +33,14 @@ def generate_verb(argv: Sequence[str]) -> int:
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")
     print(texts[argv[0]](load_matrix()), end="")
-    return 0
 
 
-def profile_compose_verb(argv: Sequence[str]) -> int:
+def profile_compose_verb(argv: Sequence[str]) -> None:
     """`profile-compose SERVICE`: print the Compose file with this service, for scripts/profile.sh."""
     matrix = load_matrix()
     if not (services := [service for service in matrix.services if service.name in argv]):
         raise unknown("service", " ".join(argv), (service.name for service in matrix.services))
     print(run_services(matrix, services), end="")
-    return 0
 
 
 NEXT_STEPS = """\
@@ -53,7 +51,7 @@ NEXT_STEPS = """\
 """
 
 
-def scaffold_verb(argv: Sequence[str]) -> int:
+def scaffold_verb(argv: Sequence[str]) -> None:
     """`scaffold server|framework NAME [asgi|wsgi]`: write its folder; print the next steps."""
     kind = argv[0] if argv else ""
     if kind not in ("server", "framework"):
@@ -65,7 +63,6 @@ def scaffold_verb(argv: Sequence[str]) -> int:
     label = f"{python_label(matrix.default_python)}-{matrix.default_base}"
     services = f"{name}-*-{label}" if kind == "server" else f"*-{name}-{label}"
     print(NEXT_STEPS.format(folder=f"services/{kind}s/{name}", name=name, services=services), end="")
-    return 0
 
 
 def lock_verb(argv: Sequence[str]) -> int:
@@ -138,7 +135,7 @@ def _owner(lock: Path) -> str:
     return lock.stem.partition("-")[2]
 
 
-def own_binds_verb(argv: Sequence[str]) -> int:
+def own_binds_verb(argv: Sequence[str]) -> None:
     """`own-binds [SERVER...]`: print `SERVER<tab>SERVICE<tab>START` per server; SERVICE's image contains the server."""
     matrix, table = load_matrix(), load_listeners()
     if missing := [name for name in argv if name not in table]:
@@ -149,10 +146,9 @@ def own_binds_verb(argv: Sequence[str]) -> int:
     for server, name in first.items():
         if server in table and (not argv or server in argv):
             print(f"{server}\t{name}\t{table[server].start}")
-    return 0
 
 
-def own_binds_read_verb(argv: Sequence[str]) -> int:
+def own_binds_read_verb(argv: Sequence[str]) -> None:
     """`own-binds-read`: print listeners.toml with the options from `SERVER<tab>JSON` lines on standard input.
 
     UserError if a server could not be read.
@@ -166,4 +162,3 @@ def own_binds_read_verb(argv: Sequence[str]) -> int:
             raise UserError(f"{server}: {value.get('unreadable') or value.get('fault')}")
         read[server] = {name: value["options"][name] for name in OPTIONS}
     print(with_own(LISTENERS.read_text(encoding="utf-8"), read), end="")
-    return 0

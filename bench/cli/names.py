@@ -21,7 +21,7 @@ Named = Iterable[tuple[str, str]]
 """(name, description) pairs."""
 
 
-def names_verb(argv: Sequence[str]) -> int:
+def names_verb(argv: Sequence[str]) -> None:
     """`names WHAT`: print the names, one per line, with a short description."""
     what, *others = argv or [""]
     if what not in LISTS:
@@ -32,7 +32,6 @@ def names_verb(argv: Sequence[str]) -> int:
     width = max(len(name) for name, _ in named)
     for name, words in named:
         print(f"{name:<{width}}  {words}".rstrip())
-    return 0
 
 
 def _stacks(matrix: Matrix) -> Named:

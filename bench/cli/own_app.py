@@ -51,7 +51,7 @@ FOLDER_WHEELS = "app-wheels"
 ANSWER_TIMEOUT_S = 15.0
 
 
-def own_app_verb(argv: Sequence[str]) -> int:
+def own_app_verb(argv: Sequence[str]) -> None:
     """`own-app OUT --folder DIR --app MODULE:CALLABLE ...`: check an app, describe it in OUT, and print its Pythons.
 
     OUT gets app.json and `requirements/`. Each printed line is a Python's label and version. `--NAME` options are names
@@ -113,7 +113,6 @@ def own_app_verb(argv: Sequence[str]) -> int:
         print(f"{app.app} speaks {app.interface} ({by})", file=sys.stderr)
     for python in app.pythons:
         print(python_label(python), python)
-    return 0
 
 
 def _given(options: argparse.Namespace) -> Iterator[str]:
@@ -147,7 +146,7 @@ def own_answers_verb(argv: Sequence[str]) -> int:
     return _record(run, app, client, service) if what == "record" else _check(run, app, client, service)
 
 
-def own_trace_verb(argv: Sequence[str]) -> int:
+def own_trace_verb(argv: Sequence[str]) -> None:
     """`own-trace APP LOG [HINT]`: print the last traceback in a log of the app that APP describes, then a line: its
     exception, or else the last line, with what to do about it: HINT if it does not say that itself.
     """
@@ -157,10 +156,9 @@ def own_trace_verb(argv: Sequence[str]) -> int:
     lines, exception = trace_of(text)
     words = exception or last_words(Path(log)) or "its log is empty"
     print(*lines, with_advice(words, text, app.apt, hint_of(exception, app.app) or otherwise), sep="\n")
-    return 0
 
 
-def own_build_cause_verb(argv: Sequence[str]) -> int:
+def own_build_cause_verb(argv: Sequence[str]) -> None:
     """`own-build-cause OUT TARGET`: print why a build of the app that OUT describes failed, with what to give; nothing
     if its log names no cause. TARGET is that of services/debian.Dockerfile.
     """
@@ -170,7 +168,6 @@ def own_build_cause_verb(argv: Sequence[str]) -> int:
     words = with_advice(error, log, read_app(Path(out)).apt, of_folder=target == FOLDER_WHEELS)
     if words != error or build_cause(log):
         print(words)
-    return 0
 
 
 def _record(run: Path, app: OwnApp, client: Client, service: str) -> int:
@@ -230,12 +227,11 @@ def _answers(client: Client, target: Target) -> list[Answer]:
     return [_ask(client, target) for _ in range(TRIES)]
 
 
-def own_selection_verb(argv: Sequence[str]) -> int:
+def own_selection_verb(argv: Sequence[str]) -> None:
     """`own-selection SELECTION`: UserError for what does not go with or beside an own app."""
     options = parse_selection(argv)
     check_own_selection(options)
     check_running(options.running, alone=False)
-    return 0
 
 
 def target_answers_verb(argv: Sequence[str]) -> int:

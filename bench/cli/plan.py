@@ -55,7 +55,7 @@ UNKNOWN = HostState()
 VERIFY_S, BUILD_S = 3.0, 15.0
 
 
-def list_verb(argv: Sequence[str]) -> int:
+def list_verb(argv: Sequence[str]) -> None:
     """`list SELECTION`: print the cells and how long they are expected to take; measure nothing."""
     options = parse_selection(argv)
     plan, matrix, settings = plan_of(options)
@@ -87,10 +87,9 @@ def list_verb(argv: Sequence[str]) -> int:
     again = facts_of("", plan, matrix, settings, options)["again"]["words"] if options.again else ()
     for line in [*again, *expectations(UNKNOWN, wanted_of(plan, options))]:
         print(line, file=sys.stderr)
-    return 0
 
 
-def plan_verb(argv: Sequence[str]) -> int:
+def plan_verb(argv: Sequence[str]) -> None:
     """`plan SELECTION`: make results/RUN with all files that a run starts with; print RUN.
 
     Unless `--quiet`, whatever may keep the run from giving an answer goes to standard error, a line each.
@@ -110,7 +109,6 @@ def plan_verb(argv: Sequence[str]) -> int:
     for line in [] if options.quiet else [*notes, *left_out, *facts.expected]:
         print(line, file=sys.stderr)
     print(folder.name)
-    return 0
 
 
 def _left_out(skipped: Iterable[SkippedCell], *, each_service: bool) -> Iterator[str]:
@@ -123,7 +121,7 @@ def _left_out(skipped: Iterable[SkippedCell], *, each_service: bool) -> Iterator
         yield f"left out: {joined(servers)}: {ONLY_NAMED}"
 
 
-def contract_verb(argv: Sequence[str]) -> int:
+def contract_verb(argv: Sequence[str]) -> None:
     """`contract NAME...`: make a run that only verifies these services (globs); print its name."""
     names = [word for word in argv if not word.startswith("--images=")]
     options = parse_selection([word for word in argv if word not in names])
@@ -144,10 +142,9 @@ def contract_verb(argv: Sequence[str]) -> int:
     with whole_or_gone(folder):
         write_run(folder, matrix, services, [], facts)
     print(folder.name)
-    return 0
 
 
-def commands_verb(argv: Sequence[str]) -> int:
+def commands_verb(argv: Sequence[str]) -> None:
     """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(parse_selection(argv), Path(folder) / "dry-run")
@@ -164,10 +161,9 @@ def commands_verb(argv: Sequence[str]) -> int:
                 print(f"{line.id}  {line.service}  {words}")
         for note in [*source.facts.again.words, *source.facts.expected]:
             print(note, file=sys.stderr)
-    return 0
 
 
-def package_pythons_verb(argv: Sequence[str]) -> int:
+def package_pythons_verb(argv: Sequence[str]) -> None:
     """`package-pythons SELECTION`: print label and version of each selected Python, a line each."""
     options = parse_selection(argv)
     matrix, name = load_matrix(), options.preset or "all"
@@ -176,10 +172,9 @@ def package_pythons_verb(argv: Sequence[str]) -> int:
         raise unknown("preset", name, matrix.presets)
     for python in select_pythons(matrix, matrix.presets[name], options.pythons, narrow=options.preset is not None):
         print(python_label(python), python)
-    return 0
 
 
-def packages_verb(argv: Sequence[str]) -> int:
+def packages_verb(argv: Sequence[str]) -> None:
     """`packages ITEMS OUT LABEL...`: check the wheels in OUT that were built from ITEMS; write OUT/packages.json."""
     parser = Parser("matrix.sh")
     parser.add_argument("items", type=Path)
@@ -187,7 +182,6 @@ def packages_verb(argv: Sequence[str]) -> int:
     parser.add_argument("labels", nargs="+")
     options = parser.parse_args(argv)
     write_wheels(options.out, wheels_of(options.items, options.out, options.labels))
-    return 0
 
 
 def make_run(

@@ -38,7 +38,7 @@ CHOOSING = tuple(f"--{name}" for name in (*_ALWAYS, *CHANGING))
 """Options that choose services."""
 
 
-def again_verb(argv: Sequence[str]) -> int:
+def again_verb(argv: Sequence[str]) -> None:
     """`again RUN [SELECTION]`: print what is needed to repeat the run, as JSON; options in SELECTION override its own.
 
     Keys: `selection`, `bases` (its base images), `folder`; for a user's own app also `own_options` and `own_app`.
@@ -60,7 +60,6 @@ def again_verb(argv: Sequence[str]) -> int:
         "folder": str(find_run(argv[0], "run.json")),
     }
     print(json.dumps(repetition))
-    return 0
 
 
 def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> list[str]:
@@ -154,13 +153,12 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 """What Compose allows as a project's name."""
 
 
-def find_verb(argv: Sequence[str]) -> int:
+def find_verb(argv: Sequence[str]) -> None:
     """`find RUN`: print the path, within results/, of a run given by name or path; UserError if it is elsewhere."""
     print(in_results(argv[0] if argv else "").relative_to(RESULTS))
-    return 0
 
 
-def resume_verb(argv: Sequence[str]) -> int:
+def resume_verb(argv: Sequence[str]) -> None:
     """`resume --run=RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit in seconds.
 
     UserError if the project or the plan has changed: figures of two versions are never mixed, and only what was planned
@@ -182,7 +180,6 @@ def resume_verb(argv: Sequence[str]) -> int:
     if edited := ", ".join(_edited(source)):
         raise UserError(f"{folder.name} was edited after it was planned, start a new run: {edited}")
     print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")
-    return 0
 
 
 def _edited(source: Run) -> Iterator[str]:

@@ -49,7 +49,7 @@ from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
 
 
-def build_verb(argv: Sequence[str]) -> int:
+def build_verb(argv: Sequence[str]) -> None:
     """`build RUN`: write records.jsonl, report.md and index.html; UserError if RUN is not a results folder.
 
     Unless `--quiet`, a summary goes to standard error.
@@ -65,7 +65,6 @@ def build_verb(argv: Sequence[str]) -> int:
     _, report, rankings = _build(find_run(names[0]))
     if not wanted.quiet:
         print(terminal(report, rankings, wanted.width, wanted.colors), end="", file=sys.stderr)
-    return 0
 
 
 def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
@@ -96,7 +95,7 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     return source, report, rankings
 
 
-def publish_verb(argv: Sequence[str]) -> int:
+def publish_verb(argv: Sequence[str]) -> None:
     """`publish [NAME...]`: from the archives of these published runs, or of all, make what stands beside them."""
     runs = published_runs()
     for name in argv:
@@ -106,7 +105,6 @@ def publish_verb(argv: Sequence[str]) -> int:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for _ in pool.map(partial(_publish, presets), argv or runs):
             pass
-    return 0
 
 
 def _publish(presets: Mapping[str, str], name: str) -> None:
@@ -123,7 +121,7 @@ def _publish(presets: Mapping[str, str], name: str) -> None:
         raise UserError(f"cannot write to {published}: {error.strerror}; free some space or fix its owner") from error
 
 
-def site_verb(argv: Sequence[str]) -> int:
+def site_verb(argv: Sequence[str]) -> None:
     """`site FOLDER`: write a front page, and for each published run its page and raw files."""
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
@@ -131,7 +129,6 @@ def site_verb(argv: Sequence[str]) -> int:
     names, matrix = published_runs(), load_matrix()
     write_file(site / "index.html", front_page([_put(site, name) for name in names], addresses(matrix)))
     _put_pages(site, matrix, names)
-    return 0
 
 
 def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
@@ -181,7 +178,7 @@ FORMATS: Mapping[str, str] = {
 BINARY = frozenset({"parquet", "events-parquet"})
 
 
-def export_verb(argv: Sequence[str]) -> int:
+def export_verb(argv: Sequence[str]) -> None:
     """`export FORMAT RUN`: write the records in that format to standard output."""
     if len(argv) != 2:
         formats = ", ".join(FORMATS)
@@ -197,10 +194,9 @@ def export_verb(argv: Sequence[str]) -> int:
     write: Exporter = import_module(FORMATS[form]).write
     sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
-    return 0
 
 
-def profile_verb(argv: Sequence[str]) -> int:
+def profile_verb(argv: Sequence[str]) -> None:
     """`profile FILE PATH`: print where the CPU time went under load of PATH.
 
     FILE.before and FILE.after have the worker's CPU times, FILE.raw the sampled stacks.
@@ -212,4 +208,3 @@ def profile_verb(argv: Sequence[str]) -> int:
     print(f"{argv[1]}: CPU {100 * user:.0f} % in user space, {100 * kernel:.0f} % in the kernel")
     for name, share in package_shares(stacks).items():
         print(f"{100 * share:5.1f} % {name}")
-    return 0

@@ -14,20 +14,18 @@ from driver.run import open_run
 from driver.services.own_app import ready_own_app
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`begin RUN`: after the build, prepares nodes and starts database, upstream and load generator."""
     run = open_run(argv[0])
     ready_nodes(run)
     engine = engine_of(run)
     engine.start_dependencies()
     ready_own_app(engine)
-    return 0
 
 
-def report(argv: list[str]) -> int:
+def report(argv: list[str]) -> None:
     """`report RUN`: builds the report and prints its path."""
     write_report(engine_of(open_run(argv[0])))
-    return 0
 
 
 def write_report(engine: Engine) -> None:

@@ -54,7 +54,7 @@ class Left:
     under_way: list[str] = field(default_factory=list)
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`clean [OPTION...]`: see scripts/clean.sh --help."""
     parser = Parser("clean")
     for name in ("--yes", "--keep-images", "--all", "--build-cache"):
@@ -81,7 +81,7 @@ def main(argv: list[str]) -> int:
         print(f"  {path}, {run(['du', '-sh', str(path)], check=False).out.partition(chr(9))[0]}")
     if not options.yes:
         say("nothing is removed without --yes")
-        return 0
+        return
     if left.under_way:
         raise Failure(USER, f"nothing is removed while {left.under_way[0]} is under way: wait for it, or end it")
     place = docker("info", "--format", "{{.DockerRootDir}}").out.strip()
@@ -92,7 +92,6 @@ def main(argv: list[str]) -> int:
     # Unknown if the engine's disk is on another machine.
     if before:
         print(f"free on the engine's disk: {before} before, {_free(place)} now")
-    return 0
 
 
 def _days(text: str) -> int:

@@ -30,7 +30,7 @@ missing_bases "${@:2}"
 """
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`build RUN`: checks that targets answer, and builds everything else; leaves out what fails.
 
     A user's own app is tried in the first image, so that what it lacks shows before the others are built.
@@ -48,7 +48,6 @@ def main(argv: list[str]) -> int:
         engine.start_dependencies()
         try_own_app(engine)
     build_images(engine, images)
-    return 0
 
 
 def ask_again(engine: Engine) -> None:

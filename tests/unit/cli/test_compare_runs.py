@@ -72,7 +72,8 @@ def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: Capture) ->
     compare_verb(argv)
     raw = capsys.readouterr().out
     assert "| 2,000 (noisy: 2,000) | 2,000 |" in raw
-    assert [build_verb([name]) for name in argv] == [0, 0]
+    for name in argv:
+        build_verb([name])
     compare_verb(argv)
     assert capsys.readouterr().out == raw
 

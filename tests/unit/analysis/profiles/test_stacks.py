@@ -74,13 +74,13 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, text in texts.items():
         with open(f"{file}.{name}", "w") as out:
             out.write(text)
-    assert profile_verb([file, "/json"]) == 0
+    profile_verb([file, "/json"])
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["/json: CPU 0 % in user space, 0 % in the kernel", " 66.7 % flask", " 33.3 % re.py"]
 
 
 def test_a_compose_file_of_a_service(capsys: pytest.CaptureFixture[str]) -> None:
-    assert profile_compose_verb(["uvicorn-quart-py313-debian"]) == 0
+    profile_compose_verb(["uvicorn-quart-py313-debian"])
     assert "  uvicorn-quart-py313-debian:" in capsys.readouterr().out
     with pytest.raises(UserError, match="nginx-flask"):
         profile_compose_verb(["nginx-flask"])

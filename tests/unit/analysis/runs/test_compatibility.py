@@ -67,7 +67,8 @@ def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys:
         lambda f, lines: write_measurement(f, lines[0], output_of(lines[0], 1000), tool={"tool_version": "2.0"}),
     )
     if built:
-        assert [build_verb([one]), build_verb([other])] == [0, 0]
+        build_verb([one])
+        build_verb([other])
     status, lines = told(one, other, capsys)
     assert status == 1
     assert lines[0].startswith("incompatible: version of wrk: 1.0 vs 1.0, 2.0")
