@@ -115,20 +115,21 @@ def audit_verb(argv: Sequence[str]) -> int:
     if isinstance(answer, str):
         print(f"the vulnerability service does not answer: {answer}", file=sys.stderr)
         return UNKNOWN
-    for vulnerability in answer.found:
+    vulnerabilities, not_known = answer
+    for vulnerability in vulnerabilities:
         where = {f"{lock.parent.name}/{lock.stem}" for lock in locks_of_pin[vulnerability.pin]}
         fixed = f"fixed in {', '.join(vulnerability.fixed_in)}" if vulnerability.fixed_in else "no version without it"
         names = ", ".join(vulnerability.names)
         print(f"{'=='.join(vulnerability.pin)}: {names}; {fixed}; in {', '.join(sorted(where))}")
-    if len(answer.unknown) == answer.asked:
-        none = f"knows none of {answer.asked} pins: it is probably not reachable from here"
+    if len(not_known) == len(locks_of_pin):
+        none = f"knows none of {len(locks_of_pin)} pins: it is probably not reachable from here"
         print(f"the vulnerability service {none}", file=sys.stderr)
         return UNKNOWN
-    for pin in answer.unknown:
+    for pin in not_known:
         print(f"{'=='.join(pin)}: not known to the service", file=sys.stderr)
-    looked_up = answer.asked - len(answer.unknown)
-    print(f"{looked_up} of {answer.asked} pins looked up, {len(answer.found)} vulnerabilities known")
-    return 1 if answer.found else UNKNOWN if answer.unknown else 0
+    looked_up = f"{len(locks_of_pin) - len(not_known)} of {len(locks_of_pin)} pins looked up"
+    print(f"{looked_up}, {len(vulnerabilities)} vulnerabilities known")
+    return 1 if vulnerabilities else UNKNOWN if not_known else 0
 
 
 def _owner(lock: Path) -> str:

@@ -20,6 +20,7 @@ real (`bench.stats.shrinkage`), and what remains open is part of the standard er
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -154,9 +155,7 @@ def _components(observations: Sequence[Observation], services: Sequence[str]) ->
 def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data:
     import numpy as np
 
-    sizes: dict[int, int] = {}
-    for one in observations:
-        sizes[one.window] = sizes.get(one.window, 0) + 1
+    sizes = Counter(one.window for one in observations)
     kept = [one for one in observations if sizes[one.window] > 1]
     window_names, window = np.unique(np.array([one.window for one in kept], dtype=int), return_inverse=True)
     round_names, number = np.unique(np.array([one.round for one in kept], dtype=int), return_inverse=True)

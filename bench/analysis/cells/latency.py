@@ -9,6 +9,7 @@ percentiles between few points of the distribution: it gave a p90 of 96 ms altho
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -58,7 +59,6 @@ class Distribution:
     """
 
     requests: int
-    max_ns: int
     counts: Mapping[int, int]
     scheduled: Mapping[int, int]
     behind_ns: int = 0
@@ -93,14 +93,13 @@ def read_distribution(path: str, record: Record) -> Distribution | None:
     folder = f"{path}/{PurePath(record.raw_file).parent}"
     if (facts := as_object(read_bytes(f"{folder}/latencies.json") or b"")) is None:
         return None
-    requests, max_ns = facts.get("requests"), facts.get("max_ns")
+    requests = facts.get("requests")
     counts = _counts(facts, requests)
-    if counts is None or not _whole([requests, max_ns]):
+    if counts is None or not _whole([requests, facts.get("max_ns")]):
         return None
     lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
     return Distribution(
         int(requests or 0),
-        int(max_ns or 0),
         counts,
         _counts(mapping(facts.get("due")), requests) or counts,
         round(1e9 * lag.lag_s["p50"]) if lag else 0,
@@ -157,10 +156,9 @@ def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool 
 
 def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
     """Counts of several rounds, added up."""
-    counts: dict[int, int] = {}
+    counts = Counter[int]()
     for one in rounds:
-        for value, count in one.items():
-            counts[value] = counts.get(value, 0) + count
+        counts.update(one)
     return counts
 
 
