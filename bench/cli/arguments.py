@@ -43,10 +43,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
-    parser.add_argument("--own-app", type=Path)
-    parser.add_argument("--own-head", type=Path)
-    parser.add_argument("--sides", type=Path)
-    parser.add_argument("--packages-in", type=Path)
+    for name in ("own-app", "own-head", "sides", "packages-in"):
+        parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--cpu-hour-price", type=number)
     parser.add_argument("--p99", type=lambda text: Level.parse(f"knee:p99={text}"))
     parser.add_argument("--target", default=[], action="append")

@@ -65,16 +65,12 @@ def own_app_verb(argv: Sequence[str]) -> None:
     parser.add_argument("--app", required=True)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--interface")
-    parser.add_argument("--imported", default="")
-    parser.add_argument("--project", default="")
+    for name in ("imported", "project", "place", "before", "apt", "compose"):
+        parser.add_argument(f"--{name}", default="")
     for name in ("requirements", "targets", "expect", "env-file"):
         parser.add_argument(f"--{name}", default="")
         parser.add_argument(f"--{name}-here", type=Path)
     parser.add_argument("--workspace-here", type=Path)
-    parser.add_argument("--place", default="")
-    parser.add_argument("--before", default="")
-    parser.add_argument("--apt", default="")
-    parser.add_argument("--compose", default="")
     parser.add_argument("--compose-resolved", type=Path)
     parser.add_argument("--python", action="append", default=[])
     options = parser.parse_args(argv)

@@ -25,9 +25,7 @@ KEPT = frozenset(
 REFUSED = {
     "privileged": "is privileged",
     "cap_add": "adds capabilities",
-    "devices": "uses devices of the host",
-    "device_cgroup_rules": "uses devices of the host",
-    "gpus": "uses devices of the host",
+    **dict.fromkeys(("devices", "device_cgroup_rules", "gpus"), "uses devices of the host"),
     "pid": "shares a PID namespace",
     "ipc": "shares an IPC namespace",
     "uts": "shares the host's UTS namespace",
