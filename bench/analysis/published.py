@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
+from bench.core.groups import grouped
 from bench.core.typed import typed
 from bench.tools.levels import Level
 
@@ -215,13 +216,10 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
 
 def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[ReferenceFigure, float]:
     """Each service's figure with the highest goodput, and that goodput, in the order of the original."""
-    best: dict[str, tuple[ReferenceFigure, float]] = {}
-    for figure in group.figures:
-        if figure.name in rows and figure.goodput is not None:
-            known = best.get(figure.name)
-            if known is None or figure.goodput > known[1]:
-                best[figure.name] = figure, figure.goodput
-    return dict(best.values())
+    figures = [figure for figure in group.figures if figure.name in rows]
+    known = [(figure, figure.goodput) for figure in figures if figure.goodput is not None]
+    by_name = grouped(known, lambda pair: pair[0].name)
+    return dict(max(own, key=lambda pair: pair[1]) for own in by_name.values())
 
 
 def _here(row: RankedRow, base: RankedRow) -> float | None:

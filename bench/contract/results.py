@@ -98,11 +98,8 @@ def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
 
 def table(services: Sequence[ServiceChecks]) -> str:
     """The services that failed, one per row; empty if none did."""
-    rows = [("service", "failed", "first failure")]
-    for service in services:
-        if service.cause:
-            failed = f"{len(service.failed)} of {len(service.checks)}"
-            rows.append((service.service, failed, escaped(service.cause)))
+    failed = [(s.service, f"{len(s.failed)} of {len(s.checks)}", escaped(s.cause)) for s in services if s.cause]
+    rows = [("service", "failed", "first failure"), *failed]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows) if len(rows) > 1 else ""
 

@@ -106,11 +106,8 @@ class LocalDocker(Engine):
                 self._to_host_network({name: facts[name].address for name in up})
             except DockerError:
                 return Started()
-        return Started(
-            [*up, *targets],
-            {name: facts[name].image_id for name in up},
-            {name: facts[name].started_ns for name in up},
-        )
+        image_ids = {name: facts[name].image_id for name in up}
+        return Started([*up, *targets], image_ids, {name: facts[name].started_ns for name in up})
 
     def before_load(self) -> None:
         """Failure if the counters cannot be read."""

@@ -130,7 +130,4 @@ def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings:
 
 def _kinds(before: Sequence[Node]) -> dict[str, str]:
     """The kind of node that the run began with, by role."""
-    kinds: dict[str, str] = {}
-    for node in before:
-        kinds.setdefault(node.role, node.kind)
-    return kinds
+    return {node.role: node.kind for node in reversed(before)}

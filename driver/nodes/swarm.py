@@ -151,8 +151,7 @@ def _ask_engine(context: str) -> tuple[str, str, bool] | None:
 def _inspect_nodes(manager: str) -> list[Mapping[str, Any]]:
     ids = (answer("node", "ls", "--quiet", context=manager) or "").split()
     text = answer("node", "inspect", *ids, context=manager) if ids else None
-    found: list[Mapping[str, Any]] = json.loads(text or "[]")
-    return found
+    return list(json.loads(text or "[]"))
 
 
 def _node(entry: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:

@@ -29,7 +29,6 @@ from driver.run import ROOT
 
 PROJECT = ("services", ".env")
 """Paths that are checked out of this project."""
-NEEDED = "services/matrix.toml"
 WORKTREE = "WORKTREE"
 """The ref that stands for the uncommitted state."""
 MARK = re.compile(r"[a-z0-9-]{7,40}")
@@ -70,7 +69,7 @@ class Source:
     prefix: str = ""
     paths: Sequence[str] = PROJECT
     tree: str = "project"
-    needed: str = NEEDED
+    needed: str = "services/matrix.toml"
 
 
 def main(argv: list[str]) -> int:
@@ -188,8 +187,7 @@ def _repository(folder: Path) -> Path:
 
 def _saved(folder: Path) -> dict[str, Any]:
     """The folder's refs.json; empty if there is none."""
-    found: dict[str, Any] = json.loads(text_of(folder / REFS) or "{}")
-    return found
+    return dict(json.loads(text_of(folder / REFS) or "{}"))
 
 
 def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:

@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 
 from bench.analysis.causes import ASKED, HARMLESS_TO_MEANS, causes_beside
 from bench.analysis.tables.ranking import Figure, Metric
+from bench.core.groups import grouped
 from bench.plan.measurement import IN_BLOCKS
 from bench.records.outcome import NOT_RUN
 from bench.records.record import Cause, Record
@@ -22,7 +23,6 @@ from bench.run.facts import PlannedTable
 from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation
 from bench.tools import TOOLS
-from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BOUND, BUSY, LEAST_SUCCESSES
 
 LEAST_PER_CONNECTION = 2
@@ -83,11 +83,9 @@ class TableRecords:
 
 def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
     """The records of each table, except those of windows that never began."""
-    by_load: dict[LoadKey, list[Record]] = {table.key: [] for table in tables}
-    for record in records:
-        if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
-            by_load.get(record.load, []).append(record)
-    return [TableRecords(t, tuple(r for r in by_load[t.key] if r.service in t.services)) for t in tables]
+    began = (record for record in records if record.mode in IN_BLOCKS and record.outcome != NOT_RUN)
+    by_load = grouped(began, lambda record: record.load)
+    return [TableRecords(t, tuple(r for r in by_load.get(t.key, ()) if r.service in t.services)) for t in tables]
 
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
