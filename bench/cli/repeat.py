@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.core.arguments import Parser, minutes_as_seconds
 from bench.core.errors import UserError
-from bench.core.files import as_object, items, mapping, need_no_links, read_bytes
+from bench.core.files import as_object, need_no_links, read_bytes
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
@@ -96,26 +96,17 @@ def read_then(name: str) -> Then:
     plan = read_bytes(f"{folder}/plan.jsonl") or b""
     layers: dict[str, Sequence[str]] = {}
     facts = run_facts_of(content)
+    services = {one: read_service(str(folder), one) for one in facts.services}
     for one, service in facts.services.items():
-        if service.base_image and (found := _layers(folder / "raw/services" / one)):
-            layers.setdefault(service.base_image, found)
+        if service.base_image and services[one].layers:
+            layers.setdefault(service.base_image, services[one].layers)
     return Then(
         name=folder.name,
         facts=facts,
         plan=[as_object(line) or {} for line in plan.splitlines() if line.strip()],
-        services={one: read_service(str(folder), one) for one in facts.services},
+        services=services,
         layers=layers,
     )
-
-
-def _layers(folder: Path) -> list[str]:
-    """The layers of a service's image, from the saved output of `docker image inspect`."""
-    try:
-        value = json.loads(read_bytes(f"{folder}/image.json") or b"null")
-    except (ValueError, RecursionError):
-        return []
-    image = mapping(value[0] if isinstance(value, list) and value else None)
-    return [str(layer) for layer in items(mapping(image.get("RootFS")).get("Layers"))]
 
 
 def settings_then(then: Then) -> Mapping[str, str]:

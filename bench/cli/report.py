@@ -20,7 +20,7 @@ from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.analysis.profiles.why import explanations
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
-from bench.core.files import as_object, read_bytes, write_file
+from bench.core.files import as_object, objects_in, read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
@@ -140,8 +140,7 @@ def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
         if (PUBLISHED / name / "selftest.md").exists():
             continue
         facts = read_run_facts(PUBLISHED / name)
-        text = read_bytes(f"{PUBLISHED / name}/verdicts.jsonl") or b""
-        lines = [line for line in map(as_object, text.split(b"\n")) if line]
+        lines = objects_in(f"{PUBLISHED / name}/verdicts.jsonl")
         placed += placings(name, facts, lines)
         happened += happenings(name, facts, lines)
     for name, server in matrix.servers.items():

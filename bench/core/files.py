@@ -116,6 +116,11 @@ def as_object(data: bytes | str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def objects_in(path: str) -> list[dict[str, Any]]:
+    """The JSON objects of a file that has one on each line, without lines that are none; empty without a file."""
+    return [value for line in (read_bytes(path) or b"").splitlines() if (value := as_object(line)) is not None]
+
+
 def as_json(data: bytes | str) -> Any:
     """`data` parsed as strict JSON; None if it is invalid or could not be written again (`NaN`, lone surrogates)."""
     try:

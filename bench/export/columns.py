@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from bench.core.files import as_object, mapping, read_bytes
+from bench.core.files import objects_in
 from bench.core.formats import escaped, markdown_table
 from bench.core.typed import TextValue, as_plain
 from bench.records.record import FIELDS, LATENCIES, Field, Record
@@ -37,13 +37,13 @@ NONE = AgainstBest()
 
 def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
     """The contrasts of verdicts.jsonl; empty if there is none."""
-    return [line for line in _lines(source) if line.get("kind") == "contrast"]
+    return [line for line in objects_in(f"{source.path}/verdicts.jsonl") if line.get("kind") == "contrast"]
 
 
 def against_best(source: Run) -> dict[Key, AgainstBest]:
     """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
-    at_rate = ("latency", "latency-contrast")
-    lines = [line for line in _lines(source) if line.get("kind") not in at_rate or line.get("judge") == "p99"]
+    at_rate, lines = ("latency", "latency-contrast"), objects_in(f"{source.path}/verdicts.jsonl")
+    lines = [line for line in lines if line.get("kind") not in at_rate or line.get("judge") == "p99"]
     # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
     rated = {_table(line) for line in lines if line.get("kind") == "latency"}
     lines = [line for line in lines if line.get("kind") in at_rate or _table(line) not in rated]
@@ -64,11 +64,6 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))
-
-
-def _lines(source: Run) -> Iterator[Mapping[str, Any]]:
-    for line in (read_bytes(f"{source.path}/verdicts.jsonl") or b"").splitlines():
-        yield mapping(as_object(line))
 
 
 Row = Mapping[str, Any]
