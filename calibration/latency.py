@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells.knees import confirmed
@@ -27,8 +27,6 @@ LEAST_REQUESTS = 5000
 """The fewest requests of a round for a p99."""
 STALLED = "r501"
 """The level of the loads in which scripts/selftest.sh stops the client now and then."""
-LATENCY_COLUMN = 2
-"""In vegeta's CSV."""
 
 HEADS = ("scenario", "figure", "truth", "measured", "error", "allowed", "verdict", "requests")
 
@@ -172,10 +170,9 @@ def latencies_s(folder: str, record: Record) -> list[float]:
     """Every latency in a measurement's results.bin, decoded by vegeta; empty if that fails."""
     results = os.path.join(folder, os.path.dirname(record.raw_file), "results.bin")
     done = subprocess.run(["vegeta", "encode", "-to", "csv", results], capture_output=True, text=True, check=False)
-    return list(from_csv(done.stdout)) if done.returncode == 0 else []
+    return from_csv(done.stdout) if done.returncode == 0 else []
 
 
-def from_csv(text: str) -> Iterator[float]:
-    """The latencies in vegeta's CSV, in seconds."""
-    for fields in csv.reader(io.StringIO(text)):
-        yield int(fields[LATENCY_COLUMN]) / 1e9
+def from_csv(text: str) -> list[float]:
+    """The latencies in vegeta's CSV, which are its third column, in seconds."""
+    return [int(fields[2]) / 1e9 for fields in csv.reader(io.StringIO(text))]

@@ -14,8 +14,9 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
+from bench.export.columns import contrasts_of
 from bench.stats.table_verdicts import EQUAL, FASTER, SLOWER
-from calibration.report import false_words, spans, verdict, verdict_lines
+from calibration.report import false_words, spans, verdict
 
 REQUEST_US = 400
 """Approximate CPU time of a request; injecting 20 and 40 us makes it 5 and 10 % slower."""
@@ -59,8 +60,7 @@ def known_contrasts(folder: str) -> list[Known]:
     """The contrasts of a run's tables; UserError if there are none."""
     contrasts = [
         Known(f"{folder} {one['scenario']}", _slower_us(one["a"], one["b"]), one["verdict"], one["difference"])
-        for one in verdict_lines(folder)
-        if one.get("kind") == "contrast"
+        for one in contrasts_of(folder)
     ]
     if not contrasts:
         raise UserError(f"{folder} has no table in turns: it is not a run of this self-test")

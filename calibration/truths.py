@@ -24,12 +24,13 @@ from typing import Any
 
 from bench.analysis.runs.compatibility import read_compared
 from bench.core.errors import UserError
+from bench.core.files import objects_in
 from bench.core.formats import markdown_table, number
 from bench.core.groups import grouped
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import NoiseLimits
-from calibration.report import false_words, spans, verdict, verdict_lines
+from calibration.report import false_words, spans, verdict
 from calibration.tables import wall_s
 
 FIRST, SECOND = "first", "second"
@@ -335,8 +336,7 @@ def report(results: Sequence[Result]) -> tuple[str, bool]:
 
 def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
     """The tables of a run whose truth is known, each with the name of its truth."""
-    facts = read_compared(folder)
-    lines = verdict_lines(folder)
+    facts, lines = read_compared(folder), objects_in(f"{folder}/verdicts.jsonl")
     for planned in facts.run.tables:
         if name := truth_of(planned.scenario):
             own = [line for line in lines if line["scenario"] == planned.scenario]

@@ -15,9 +15,10 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
+from bench.export.columns import contrasts_of
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.tools.levels import Level
-from calibration.report import verdict, verdict_lines
+from calibration.report import verdict
 from calibration.widths import half_width
 
 WITHIN = 0.95
@@ -54,7 +55,7 @@ class Compared:
 
 def compared(folder: str) -> Iterator[Compared]:
     """Each difference of a run that was measured in short and in long turns."""
-    lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast" and one["interval"]]
+    lines = [one for one in contrasts_of(folder) if one["interval"]]
     long = {_key(one): one for one in lines if Level.read(one["level"]).turn_s}
     for line in lines:
         other = long.get(_key(line))

@@ -35,9 +35,9 @@ class AgainstBest:
 NONE = AgainstBest()
 
 
-def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
-    """The contrasts of verdicts.jsonl; empty if there is none."""
-    return [line for line in objects_in(f"{source.path}/verdicts.jsonl") if line.get("kind") == "contrast"]
+def contrasts_of(run: str) -> list[dict[str, Any]]:
+    """The contrasts in the verdicts.jsonl of the run at this path; empty if there is none."""
+    return [line for line in objects_in(f"{run}/verdicts.jsonl") if line.get("kind") == "contrast"]
 
 
 def against_best(source: Run) -> dict[Key, AgainstBest]:

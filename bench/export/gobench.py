@@ -54,7 +54,7 @@ def _left_out(records: Sequence[Record]) -> Iterator[str]:
 
 def _not_called(source: Run) -> Iterator[str]:
     """Comments on pairs of tables in turns that have no verdict, with the detectable difference."""
-    for line in contrasts_of(source):
+    for line in contrasts_of(source.path):
         size = line.get("smallest_visible")
         if isinstance(size, float):
             table = " ".join(str(line.get(name)) for name in ("scenario", "tool", "level"))
