@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.core.arguments import Parser, minutes_as_seconds
 from bench.core.errors import UserError
-from bench.core.files import as_object, need_no_links, read_bytes
+from bench.core.files import as_object, need_no_links, objects_in, read_bytes
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
@@ -93,7 +93,6 @@ def read_then(name: str) -> Then:
     need_no_links(folder)
     if (content := as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")) is None:
         raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
-    plan = read_bytes(f"{folder}/plan.jsonl") or b""
     layers: dict[str, Sequence[str]] = {}
     facts = run_facts_of(content)
     services = {one: read_service(str(folder), one) for one in facts.services}
@@ -103,7 +102,7 @@ def read_then(name: str) -> Then:
     return Then(
         name=folder.name,
         facts=facts,
-        plan=[as_object(line) or {} for line in plan.splitlines() if line.strip()],
+        plan=objects_in(f"{folder}/plan.jsonl"),
         services=services,
         layers=layers,
     )

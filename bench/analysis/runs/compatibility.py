@@ -11,13 +11,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from bench.core.files import as_json, mapping, read_bytes
+from bench.core.errors import UserError
+from bench.core.files import objects_in
 from bench.core.formats import first_of
 from bench.core.groups import grouped
 from bench.plan.running import UNKNOWN
-from bench.records.record import BadRecord, Record, load
+from bench.records.file import read_records
+from bench.records.record import Record
 from bench.run.facts import Harness, RunFacts
 from bench.run.folder import node_kinds
 from bench.run.reader import ServiceFacts, read_run, read_service
@@ -42,10 +45,9 @@ def read_compared(path: str) -> ComparedRun:
     """The facts of a results folder, from records.jsonl if it can be read, else from the raw files."""
     source = read_run(path)
     services = {name: read_service(path, name) for name in service_names(source)}
-    plan = read_bytes(f"{path}/plan.jsonl") or b""
     return ComparedRun(
         run=source.facts,
-        plan=[mapping(as_json(line)) for line in plan.splitlines() if line.strip()],
+        plan=objects_in(f"{path}/plan.jsonl"),
         records=_records(path) or reviewed(source, services),
         services=services,
         changed=source.changed,
@@ -54,9 +56,8 @@ def read_compared(path: str) -> ComparedRun:
 
 
 def _records(path: str) -> list[Record]:
-    data = read_bytes(f"{path}/records.jsonl")
-    with suppress(BadRecord):
-        return list(load((data or b"").decode("utf-8", "replace").split("\n")))
+    with suppress(UserError):
+        return read_records(Path(path))
     return []
 
 
@@ -147,7 +148,7 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 def _loads(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
-    first, second = _cells(run.plan), _cells(other.plan)
+    first, second = grouped(run.plan, _cell), grouped(other.plan, _cell)
     if not (both := [cell for cell in first if cell in second]):
         yield Discrepancy("loads", _few(first), _few(second), why="no scenario, tool and level in common")
     for cell in both:
@@ -161,13 +162,10 @@ def _loads(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     yield from _differs("rounds", *rounds, forbids=False)
 
 
-def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
-    by_cell: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for line in plan:
-        cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
-        # Windows measured alone and windows in turns give different kinds of figures.
-        by_cell.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
-    return by_cell
+def _cell(line: Mapping[str, Any]) -> tuple[str, ...]:
+    cell = (str(line.get(key)) for key in ("scenario", "tool", "level"))
+    # Windows measured alone and windows in turns give different kinds of figures.
+    return (*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else []))
 
 
 def _few(names: Iterable[str | tuple[str, ...]]) -> str:
