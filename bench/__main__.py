@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     verb, *words = argv
     try:
         function = getattr(import_module(f"bench.cli.{VERBS[verb]}"), f"{verb.replace('-', '_')}_verb")
-        status: int = function(words)
+        status: int | None = function(words)
     except UserError as error:
         print(f"bench: {one_line(error)}", file=sys.stderr)
         return error.status
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
             raise
         print(f"bench: {unwritable(error)}", file=sys.stderr)
         return 2
-    return status
+    return status or 0
 
 
 if __name__ == "__main__":

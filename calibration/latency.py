@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells.knees import confirmed
@@ -27,8 +27,6 @@ LEAST_REQUESTS = 5000
 """The fewest requests of a round for a p99."""
 STALLED = "r501"
 """The level of the loads in which scripts/selftest.sh stops the client now and then."""
-LATENCY_COLUMN = 2
-"""In vegeta's CSV."""
 
 HEADS = ("scenario", "figure", "truth", "measured", "error", "allowed", "verdict", "requests")
 
@@ -137,9 +135,8 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
     """The result over all rounds of the promise's scenario; `read` returns the latencies of a measurement."""
     if promise.percentile is None:
         return _knee_result(promise, [record for record in records if record.scenario == promise.scenario])
-    rounds = [
-        one for one in records if (one.scenario, one.tool) == (promise.scenario, "vegeta") and one.level.text != STALLED
-    ]
+    loads = [one for one in records if (one.scenario, one.tool) == (promise.scenario, "vegeta")]
+    rounds = [one for one in loads if one.level.text != STALLED]
     if not rounds:
         return PromiseResult(promise, None, 0, "not in this run")
     values: list[float] = []
@@ -158,8 +155,7 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
 
 
 def _knee_result(promise: Promise, records: Iterable[Record]) -> PromiseResult:
-    rounds = [record for record in records if record.level.searched]
-    if not rounds:
+    if not (rounds := [record for record in records if record.level.searched]):
         return PromiseResult(promise, None, 0, "not in this run")
     requests = sum(record.requests or 0 for record in rounds)
     knee, _, _ = confirmed(rounds)
@@ -174,10 +170,9 @@ def latencies_s(folder: str, record: Record) -> list[float]:
     """Every latency in a measurement's results.bin, decoded by vegeta; empty if that fails."""
     results = os.path.join(folder, os.path.dirname(record.raw_file), "results.bin")
     done = subprocess.run(["vegeta", "encode", "-to", "csv", results], capture_output=True, text=True, check=False)
-    return list(from_csv(done.stdout)) if done.returncode == 0 else []
+    return from_csv(done.stdout) if done.returncode == 0 else []
 
 
-def from_csv(text: str) -> Iterator[float]:
-    """The latencies in vegeta's CSV, in seconds."""
-    for fields in csv.reader(io.StringIO(text)):
-        yield int(fields[LATENCY_COLUMN]) / 1e9
+def from_csv(text: str) -> list[float]:
+    """The latencies in vegeta's CSV, which are its third column, in seconds."""
+    return [int(fields[2]) / 1e9 for fields in csv.reader(io.StringIO(text))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 WRONG = 0.05
 """The largest share of tables with a false verdict."""
@@ -27,12 +26,6 @@ def false_words(wrong: int, of: int, tables: str) -> tuple[str, bool]:
     interval = binomtest(wrong, of).proportion_ci(0.95, "exact")
     range_words = f"95 % interval {interval.low:.1%} to {interval.high:.1%}; allowed {WRONG:.0%}"
     return f"{wrong} of {of} {tables} have a false verdict ({range_words})", bool(interval.low <= WRONG)
-
-
-def verdict_lines(folder: str) -> list[dict[str, Any]]:
-    """The objects of a run's verdicts.jsonl; empty if there is no such file."""
-    path = Path(folder, "verdicts.jsonl")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def spans(folder: str, pattern: str, begin: str, end: str) -> Iterator[tuple[Path, int, int]]:

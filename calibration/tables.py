@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -14,8 +14,9 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
+from bench.export.columns import contrasts_of
 from bench.stats.table_verdicts import EQUAL, FASTER, SLOWER
-from calibration.report import false_words, spans, verdict, verdict_lines
+from calibration.report import false_words, spans, verdict
 
 REQUEST_US = 400
 """Approximate CPU time of a request; injecting 20 and 40 us makes it 5 and 10 % slower."""
@@ -59,8 +60,7 @@ def known_contrasts(folder: str) -> list[Known]:
     """The contrasts of a run's tables; UserError if there are none."""
     contrasts = [
         Known(f"{folder} {one['scenario']}", _slower_us(one["a"], one["b"]), one["verdict"], one["difference"])
-        for one in verdict_lines(folder)
-        if one.get("kind") == "contrast"
+        for one in contrasts_of(folder)
     ]
     if not contrasts:
         raise UserError(f"{folder} has no table in turns: it is not a run of this self-test")
@@ -90,7 +90,9 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
         words = [f"{percent} %", str(len(group))]
         words += [str(early[percent, limit]) if percent else "" for limit in WITHIN_S]
         words += [str(called) if percent else "", str(sum(one.verdict == EQUAL for one in group))]
-        words += [str(wrong), f"{100 * _size(group):+.1f} %"]
+        # How much more time the slower one takes.
+        ratios = [1 / (1 + one.difference) if one.slower_us >= 0 else 1 + one.difference for one in group]
+        words += [str(wrong), f"{100 * (fmean(ratios) - 1):+.1f} %"]
         rows.append([*words, verdict(enough) if promised else ""])
     names = {one.table for one in contrasts}
     share, few = false_words(len({one.table for one in contrasts if one.wrong}), len(names), "tables")
@@ -99,19 +101,12 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
     return "\n".join(lines), holds and few
 
 
-def _size(group: Iterable[Known]) -> float:
-    """How much more time the slower one takes: the mean of the estimates."""
-    ratios = [1 / (1 + one.difference) if one.slower_us >= 0 else 1 + one.difference for one in group]
-    return fmean(ratios) - 1
-
-
 def called_within(folder: str) -> Iterator[tuple[int, int]]:
     """(true difference in percent, limit) of each contrast that was detected within each limit of WITHIN_S.
 
     Judges the table again from the rounds that ended by then; empty without raw files.
     """
-    ends = _round_ends_s(folder)
-    if not ends:
+    if not (ends := _round_ends_s(folder)):
         return
     facts = read_compared(folder)
     for limit in WITHIN_S:

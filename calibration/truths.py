@@ -24,12 +24,13 @@ from typing import Any
 
 from bench.analysis.runs.compatibility import read_compared
 from bench.core.errors import UserError
+from bench.core.files import objects_in
 from bench.core.formats import markdown_table, number
 from bench.core.groups import grouped
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import NoiseLimits
-from calibration.report import false_words, spans, verdict, verdict_lines
+from calibration.report import false_words, spans, verdict
 from calibration.tables import wall_s
 
 FIRST, SECOND = "first", "second"
@@ -298,17 +299,9 @@ class Result:
 
 
 HEADS = (
-    "table",
-    "truth",
-    "requests/s of windows",
-    "windows in tables",
-    "requests/s above what can be",
-    "speed above what can be",
-    "requests/s too low, in quiet windows",
-    "tables with a false verdict",
-    "without a word that must be there",
-    "under load",
-    "",
+    *("table", "truth", "requests/s of windows", "windows in tables", "requests/s above what can be"),
+    *("speed above what can be", "requests/s too low, in quiet windows", "tables with a false verdict"),
+    *("without a word that must be there", "under load", ""),
 )
 
 
@@ -322,9 +315,8 @@ def truths(folders: Sequence[str]) -> tuple[str, bool]:
     if not results:
         raise UserError(f"{folders[0]} has none of the tables of this self-test")
     text, holds = report(results)
-    return "\n".join(
-        [text, *(f"{Path(one).name}: {wall_s(one):.0f} s of wall time in turns." for one in folders)]
-    ), holds
+    times = [f"{Path(one).name}: {wall_s(one):.0f} s of wall time in turns." for one in folders]
+    return "\n".join([text, *times]), holds
 
 
 def report(results: Sequence[Result]) -> tuple[str, bool]:
@@ -344,11 +336,9 @@ def report(results: Sequence[Result]) -> tuple[str, bool]:
 
 def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
     """The tables of a run whose truth is known, each with the name of its truth."""
-    facts = read_compared(folder)
-    lines = verdict_lines(folder)
+    facts, lines = read_compared(folder), objects_in(f"{folder}/verdicts.jsonl")
     for planned in facts.run.tables:
-        name = truth_of(planned.scenario)
-        if name:
+        if name := truth_of(planned.scenario):
             own = [line for line in lines if line["scenario"] == planned.scenario]
             records = [one for one in facts.records if one.mode == "turns" and one.scenario == planned.scenario]
             yield name, table_of(records, own, load_s(folder, planned.scenario), Path(folder).name)

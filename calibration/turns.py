@@ -15,9 +15,10 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
+from bench.export.columns import contrasts_of
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.tools.levels import Level
-from calibration.report import verdict, verdict_lines
+from calibration.report import verdict
 from calibration.widths import half_width
 
 WITHIN = 0.95
@@ -54,7 +55,7 @@ class Compared:
 
 def compared(folder: str) -> Iterator[Compared]:
     """Each difference of a run that was measured in short and in long turns."""
-    lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast" and one["interval"]]
+    lines = [one for one in contrasts_of(folder) if one["interval"]]
     long = {_key(one): one for one in lines if Level.read(one["level"]).turn_s}
     for line in lines:
         other = long.get(_key(line))
@@ -74,8 +75,7 @@ def compared(folder: str) -> Iterator[Compared]:
 
 
 def _key(line: dict[str, Any]) -> tuple[str, ...]:
-    connections = Level.read(line["level"]).connections
-    return line["scenario"], line["tool"], str(connections), line["a"], line["b"]
+    return line["scenario"], line["tool"], str(Level.read(line["level"]).connections), line["a"], line["b"]
 
 
 HEADS = ("table", "differences", "short turns known to ±", "long turns known to ±", "apart, median", "largest",
@@ -84,8 +84,7 @@ HEADS = ("table", "differences", "short turns known to ±", "long turns known to
 
 def turns(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): for each table, how far short turns are from long ones, and how many are within."""
-    differences = [one for folder in folders for one in compared(folder)]
-    if not differences:
+    if not (differences := [one for folder in folders for one in compared(folder)]):
         raise UserError("these runs have no table that was measured in short and in long turns")
     rows, holds = [], True
     for table, group in grouped(differences, lambda one: one.table).items():

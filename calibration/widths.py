@@ -10,8 +10,8 @@ from statistics import median
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
+from bench.export.columns import contrasts_of
 from bench.stats.table_verdicts import EQUAL, FASTER, SLOWER
-from calibration.report import verdict_lines
 
 
 def half_width(interval: Sequence[float]) -> float:
@@ -28,8 +28,8 @@ def widths(folders: Sequence[str]) -> tuple[str, bool]:
     heads = ("run", "table", "differences", "half-width, median", "largest", "called", "equal")
     rows = []
     for folder in folders:
-        lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast"]
-        for table, contrasts in grouped(lines, lambda one: f"{one['scenario']} {one['tool']} {one['level']}").items():
+        by_table = grouped(contrasts_of(folder), lambda one: f"{one['scenario']} {one['tool']} {one['level']}")
+        for table, contrasts in by_table.items():
             known = [half_width(one["interval"]) for one in contrasts if one["interval"]]
             sizes = [f"{100 * size:.1f} %" for size in (median(known), max(known))] if known else ["none", "none"]
             words = [str(sum(one["verdict"] in of for one in contrasts)) for of in ((FASTER, SLOWER), (EQUAL,))]

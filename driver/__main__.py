@@ -27,8 +27,6 @@ from driver.failure import (
 )
 from driver.messages import MessageError
 
-CALLED_IN = "BENCH_FROM"
-"""Environment variable: the folder in which the user called the script."""
 VERBS = {
     "matrix": "driver.planning.matrix",
     "compare": "driver.planning.refs",
@@ -49,7 +47,7 @@ VERBS = {
     "swarm": "driver.nodes.swarm_verbs",
     "clean": "driver.lifecycle.clean",
 }
-"""The module of each verb; its function is `main`, unless named."""
+"""The module of each verb; its function is `main`, unless named, and returns the exit status, or None for 0."""
 
 
 def main(argv: list[str]) -> int:
@@ -58,12 +56,13 @@ def main(argv: list[str]) -> int:
         print(f"usage: python3 -m driver {'|'.join(VERBS)} RUN [OPTION...]", file=sys.stderr)
         return USER
     heed_signals()
-    os.chdir(os.environ.pop(CALLED_IN, "."))
+    # The folder in which the user called the script.
+    os.chdir(os.environ.pop("BENCH_FROM", "."))
     if argv[0] == "measure":
         go_on_with_line()
     try:
         module, _, function = VERBS[argv[0]].partition(":")
-        return int(getattr(import_module(module), function or "main")(argv[1:]))
+        return int(getattr(import_module(module), function or "main")(argv[1:]) or 0)
     except Interrupted:
         return INTERRUPTED
     except Exception as error:

@@ -17,8 +17,7 @@ class Parser(ArgumentParser):
         super().__init__(prog=prog, allow_abbrev=False, add_help=False)
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
-        match = re.match(r"unrecognized arguments: ([^\s=]+)", message)
-        if match:
+        if match := re.match(r"unrecognized arguments: ([^\s=]+)", message):
             options = [option.strip("-") for option in self._option_string_actions]
             near = get_close_matches(match[1].strip("-"), options, 1)
             meant = f" did you mean --{near[0]}?" if near else ""

@@ -20,8 +20,6 @@ FRESH = ("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--tim
 TOOLS = "bench/loadgen"
 FILE = "compose.yml"
 """The run's resolved Compose file, in the folder of the run or lane."""
-TOOLS_MEMORY = "4g"
-"""The most memory that reading a run may take, whatever files it has."""
 
 
 def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] = (), **options: Any) -> Done:
@@ -93,7 +91,8 @@ def tools_words(
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
     argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
     argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
-    argv += ["--memory", TOOLS_MEMORY, "--tmpfs", "/tmp:exec"]
+    # The most memory that reading a run may take, whatever files it has.
+    argv += ["--memory", "4g", "--tmpfs", "/tmp:exec"]
     argv += ["--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
     # Its configuration may have a token.
     argv += ["--tmpfs", "/bench/.git:ro"] if (root / ".git").is_dir() else []

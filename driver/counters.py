@@ -16,7 +16,6 @@ from pathlib import Path
 from driver.files import text_of
 
 CGROUPS, PROC = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup"), Path(os.environ.get("PROC_ROOT") or "/proc")
-UNREADABLE = "the container's cgroup cannot be read on this host"
 SHARED = "this engine's containers have no cgroups of their own that can be read on this machine (docs/engines.md)"
 NOT_FOUND = "/not-found"
 
@@ -65,7 +64,7 @@ def _of_cgroup(pid: int) -> Iterator[str]:
     account, cpu = cgroup(pid, "cpuacct"), cgroup(pid, "cpu")
     used_ns, memory_bytes = usage(pid)
     if account is None or used_ns is None:
-        yield f"null {UNREADABLE}"
+        yield "null the container's cgroup cannot be read on this host"
         return
     yield f"cgroup {'v2' if is_v2() else 'v1'}"
     stat = _pairs(cpu / "cpu.stat") if cpu else {}
@@ -147,8 +146,7 @@ def threads_ns(procs: Path) -> tuple[int, int] | None:
 
 def _processes(folder: Path) -> Iterator[str]:
     """The process ids (they show whether one was replaced), and the CPU time of each in clock ticks."""
-    procs = text_of(folder / "cgroup.procs")
-    if procs is None:
+    if (procs := text_of(folder / "cgroup.procs")) is None:
         return
     pids = procs.split()
     yield "pids " + " ".join(pids)
@@ -180,14 +178,13 @@ READINGS: dict[str, Callable[[int, str], str]] = {
 """Readings of a container or its machine, from the pid of its first process and why counters are unreadable (or "")."""
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`WHAT PID`: prints a reading."""
     what, pid = argv
     print(READINGS[what](int(pid), ""), end="")
     if what == "counters":
         print(f"host_cpus {os.sysconf('SC_NPROCESSORS_ONLN')}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -148,10 +148,9 @@ def docker(*words: str, context: str = "", **options: Any) -> Done:
 
 def answer(*words: str, context: str, timeout: float = 20) -> str | None:
     """The output of a command on an engine; None if it fails."""
-    try:
+    with suppress(DockerError, OSError):
         return docker(*words, context=context, timeout=timeout).out.strip()
-    except (DockerError, OSError):
-        return None
+    return None
 
 
 def pipe(words: Sequence[str], to: Sequence[str], **options: Any) -> Done:
@@ -220,11 +219,7 @@ def start_docker(*words: str) -> Callable[[str], Done]:
     argv = [client(), *words]
     process = spawn(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     atexit.register(end, process)
-
-    def finish(stdin: str) -> Done:
-        return _done(process, argv, stdin.encode(), TIMEOUT_S)
-
-    return finish
+    return lambda stdin: _done(process, argv, stdin.encode(), TIMEOUT_S)
 
 
 def _done(process: subprocess.Popen[bytes], argv: Sequence[str], stdin: bytes | None, timeout: float) -> Done:
@@ -277,10 +272,9 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, until: float) -
 
 def _write(descriptor: int, data: bytes) -> int:
     """How much was written; all of it if nobody reads it any more."""
-    try:
+    with suppress(BrokenPipeError):
         return os.write(descriptor, data)
-    except BrokenPipeError:
-        return len(data)
+    return len(data)
 
 
 @contextmanager
@@ -353,8 +347,7 @@ def engine_environment() -> dict[str, str]:
 
 def time_ns(text: str) -> int | None:
     """An engine's timestamp (2026-01-01T00:00:00.123456789Z) as ns since the epoch."""
-    match = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
-    if not match:
+    if not (match := re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)):
         return None
     day, clock, fraction, zone = match.groups()
     whole = datetime.strptime(f"{day} {clock} {zone}", "%Y-%m-%d %H:%M:%S %z")

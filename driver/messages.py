@@ -121,7 +121,6 @@ class EventScript:
     actions: tuple[Action, ...] = ()
     until: str = ""
     settle_s: float = 0.0
-    most_s: float = 0.0
     environment: Mapping[str, str] = field(default_factory=dict)
     watches: str = ""
     repeats: int = 0
@@ -202,9 +201,7 @@ def step_of(data: Mapping[str, Any]) -> Step:
 def doings_of(event: Mapping[str, Any]) -> EventScript:
     """What the driver does during an event, given as in a line of plan.jsonl."""
     actions = tuple(message(Action, action) for action in event.get("actions", ()))
-    seconds = sum(phase["seconds"] for phase in event["phases"])
-    containers = 2 if event.get("proxy") else 1
-    return replace(message(EventScript, event), actions=actions, most_s=seconds, containers=containers)
+    return replace(message(EventScript, event), actions=actions, containers=2 if event.get("proxy") else 1)
 
 
 def read(path: Path) -> Mapping[str, Any] | None:
@@ -231,13 +228,9 @@ def message(kind: type[Message], data: Any) -> Message:
     """
     if not isinstance(data, Mapping):
         raise MessageError(f"{kind.__name__}: {data!r} is not an object")
-    known = {one.name for one in fields(cast(Any, kind))}
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in data.items()
-        if key in known and value is not None
-    }
+    given = {one.name: data.get(one.name) for one in fields(cast(Any, kind))}
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
     try:
-        return kind(**values)
+        return kind(**{key: value for key, value in values.items() if value is not None})
     except TypeError as error:
         raise MessageError(f"{kind.__name__}: {error}") from error

@@ -14,10 +14,9 @@ from driver.failure import RUN, Failure, warn
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-AT_A_TIME = 8
 
 
-def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: int = AT_A_TIME) -> list[Result]:
+def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: int = 8) -> list[Result]:
     """Results in the order of the items. A failure is raised only after all have ended."""
     forked = multiprocessing.get_context("fork")
     waiting = list(enumerate(items))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,15 +53,13 @@ def _children(pid: int, proc: Path) -> Iterator[int]:
 
 
 def _ended(pid: int, proc: Path) -> bool:
-    state = (text_of(proc / str(pid) / "stat") or "").rpartition(") ")[2][:1]
-    return state in ("", "Z", "X")
+    return (text_of(proc / str(pid) / "stat") or "").rpartition(") ")[2][:1] in ("", "Z", "X")
 
 
 def _command(pid: int, proc: Path) -> bytes:
-    try:
+    with suppress(OSError):
         return (proc / str(pid) / "cmdline").read_bytes()
-    except OSError:
-        return b""
+    return b""
 
 
 def _inside(pid: int, proc: Path) -> int:

@@ -95,8 +95,7 @@ def open_run(name: str, root: Path | None = None) -> Run:
     """The run in results/NAME; Failure if there is none."""
     root = root or Path(os.environ.get("BENCH_ROOT") or ROOT)
     folder = root / "results" / name
-    facts = read(folder / RUN_JSON)
-    if facts is None:
+    if (facts := read(folder / RUN_JSON)) is None:
         raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {RUN_JSON}")
     # Run names contain the time, so two clones may have runs of the same name; the checksum of the path differs.
     project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from bench.analysis.costs import ServiceCosts, WorkerCosts, costs_of, unknown_cp
 from bench.analysis.services import Places, places_of
 from bench.core.groups import grouped
 from bench.core.waits import Wait
-from bench.records.record import MEASURED, Record
+from bench.records.record import MEASURED, Cause, Record
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.validity.run_rules import noise_limits_of
@@ -107,14 +106,13 @@ def findings_of(
 
 def _causes(records: Iterable[Record]) -> tuple[CauseCount, ...]:
     """Every cause with its count by service."""
-    counts: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], str] = {}
-    for record in records:
-        for cause in record.causes:
-            key = (cause.cause, record.service)
-            counts[key] += 1
-            first.setdefault(key, f"{record.id} {record.scenario} {record.tool} {record.level}: {cause.detail}")
-    return tuple(CauseCount(*key, counts[key], first[key]) for key in sorted(counts))
+
+    def words(record: Record, cause: Cause) -> str:
+        return f"{record.id} {record.scenario} {record.tool} {record.level}: {cause.detail}"
+
+    pairs = [(record, cause) for record in records for cause in record.causes]
+    by_cause = sorted(grouped(pairs, lambda pair: (pair[1].cause, pair[0].service)).items(), key=lambda one: one[0])
+    return tuple(CauseCount(*key, len(against), words(*against[0])) for key, against in by_cause)
 
 
 def _noise(records: Iterable[Record], knobs: Mapping[str, Any]) -> Noise:

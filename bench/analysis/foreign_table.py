@@ -107,8 +107,7 @@ def remarks(rows: Sequence[Row], connections: float | None = None, wait_s: float
     `connections`: of its closed loop, where no column has them; `wait_s`: what every response waits for.
     """
     for row in rows:
-        at_once = row.figures.get("connections", connections)
-        found = _impossible(row.figures, at_once, wait_s)
+        found = _impossible(row.figures, row.figures.get("connections", connections), wait_s)
         yield from (Remark(impossible, f"{row.name}: {words}") for impossible, words in found)
     for row in rows:
         errors, rate = row.figures.get("errors"), row.figures.get("rate")
@@ -126,10 +125,8 @@ def _impossible(figures: Mapping[str, float], at_once: float | None, wait_s: flo
         if mean > by_little * (1 + LITTLE):
             yield True, f"{law} (Little's law), but its mean latency is {number(1000 * mean)} ms"
         elif mean < by_little * (1 - LITTLE):
-            yield (
-                False,
-                f"{law} (Little's law), its mean latency is only {number(1000 * mean)} ms: the client was the limit",
-            )
+            only = f"its mean latency is only {number(1000 * mean)} ms: the client was the limit"
+            yield False, f"{law} (Little's law), {only}"
     if rate and at_once and wait_s and rate > at_once / wait_s * (1 + VARIES):
         most = number(at_once / wait_s)
         allowed = f"{at_once:,.0f} connections allow {most} with a wait of {wait_s * 1000:g} ms"
@@ -152,16 +149,10 @@ def _of_the_order(rows: Sequence[Row]) -> Iterator[Remark]:
     best = rated[0][0]
     first = [name for rate, name in rated if rate >= best * (1 - VARIES)]
     if len(first) >= SATURATED:
-        yield Remark(
-            False,
-            f"{listed(first)} are within {size(VARIES)} of each other: their limit is probably the load generator, so"
-            " they are at least this fast and have no order",
-        )
-    close = [(one, other) for (more, one), (less, other) in pairwise(rated) if less >= more * (1 - VARIES)]
-    if close:
+        limit = "their limit is probably the load generator, so they are at least this fast and have no order"
+        yield Remark(False, f"{listed(first)} are within {size(VARIES)} of each other: {limit}")
+    if close := [(one, other) for (more, one), (less, other) in pairwise(rated) if less >= more * (1 - VARIES)]:
         pairs = listed([f"{one} and {other}" for one, other in close])
-        yield Remark(
-            False,
-            f"{len(close)} of {len(rated) - 1} neighbours differ by less than {size(VARIES)}, by which two runs of one"
-            f" server differ: {pairs} have no order in a table without intervals",
-        )
+        by = f"less than {size(VARIES)}, by which two runs of one server differ"
+        words = f"{by}: {pairs} have no order in a table without intervals"
+        yield Remark(False, f"{len(close)} of {len(rated) - 1} neighbours differ by {words}")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
+from bench.core.groups import grouped
 from bench.core.typed import typed
 from bench.tools.levels import Level
 
@@ -150,8 +151,7 @@ def published_beside(
     ranked = [(stacks.get(row.service, ""), row) for row in ranking.rows if row.rank is not None]
     # A stack with several Pythons or packages has no single figure to compare.
     rows = {stack: row for stack, row in ranked if sum(other == stack for other, _ in ranked) == 1}
-    group = _group(reference.groups, ranking, rows)
-    if group is None:
+    if (group := _group(reference.groups, ranking, rows)) is None:
         return None
     (first, base_there), *others = _best(group, rows).items()
     base, levels = rows[first.name], [figure.level or group.level for figure in [first, *(one for one, _ in others)]]
@@ -201,11 +201,8 @@ def _series(rows: Sequence[RankedRow], places: Places, axis: str) -> tuple[str, 
 
 def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str, RankedRow]) -> ReferenceGroup | None:
     """The group of this scenario whose load is most like the table's."""
-    fitting = [
-        group
-        for group in groups
-        if group.axis is None and group.scenario in (None, ranking.scenario) and len(_best(group, rows)) > 1
-    ]
+    of_scenario = [one for one in groups if one.axis is None and one.scenario in (None, ranking.scenario)]
+    fitting = [group for group in of_scenario if len(_best(group, rows)) > 1]
     level = ranking.level
 
     def likeness(group: ReferenceGroup) -> int:
@@ -219,13 +216,10 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
 
 def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[ReferenceFigure, float]:
     """Each service's figure with the highest goodput, and that goodput, in the order of the original."""
-    best: dict[str, tuple[ReferenceFigure, float]] = {}
-    for figure in group.figures:
-        if figure.name in rows and figure.goodput is not None:
-            known = best.get(figure.name)
-            if known is None or figure.goodput > known[1]:
-                best[figure.name] = figure, figure.goodput
-    return dict(best.values())
+    figures = [figure for figure in group.figures if figure.name in rows]
+    known = [(figure, figure.goodput) for figure in figures if figure.goodput is not None]
+    by_name = grouped(known, lambda pair: pair[0].name)
+    return dict(max(own, key=lambda pair: pair[1]) for own in by_name.values())
 
 
 def _here(row: RankedRow, base: RankedRow) -> float | None:

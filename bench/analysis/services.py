@@ -47,9 +47,8 @@ def coordinates_of(known: Record | EventRecord | RunService) -> Coordinates:
 def places_of(facts: RunFacts, records: Iterable[Record]) -> dict[str, Coordinates]:
     """What each service of a run consists of, from run.json, else from its records."""
     places = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
-    known = {
-        name: one for name, one in facts.services.items() if one.server and one.framework and one.python and one.base
-    }
+    parts = ("server", "framework", "python", "base")
+    known = {name: one for name, one in facts.services.items() if all(getattr(one, part) for part in parts)}
     return places | {name: coordinates_of(service) for name, service in known.items()}
 
 

@@ -30,9 +30,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--preset")
     names = ("stack", "framework", "server", "base", "package", "with", "scenario", "tool", "level", "python", "event")
     for flag in names:
-        parser.add_argument(
-            f"--{flag}", dest=f"{flag}s", type=_levels if flag == "level" else _names, default=[], action="extend"
-        )
+        kind = _levels if flag == "level" else _names
+        parser.add_argument(f"--{flag}", dest=f"{flag}s", type=kind, default=[], action="extend")
     parser.add_argument("--vary", type=parse_knob, default=[], action="append")
     parser.add_argument("--flags", type=parse_flags, default=[], action="append")
     parser.add_argument("--duration", type=number)
@@ -44,10 +43,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
     parser.add_argument("--images")
-    parser.add_argument("--own-app", type=Path)
-    parser.add_argument("--own-head", type=Path)
-    parser.add_argument("--sides", type=Path)
-    parser.add_argument("--packages-in", type=Path)
+    for name in ("own-app", "own-head", "sides", "packages-in"):
+        parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--cpu-hour-price", type=number)
     parser.add_argument("--p99", type=lambda text: Level.parse(f"knee:p99={text}"))
     parser.add_argument("--target", default=[], action="append")
@@ -71,9 +68,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
 def check_own_selection(options: argparse.Namespace) -> None:
     """UserError for an option that selects something else than a user's own app."""
     if options.preset or options.frameworks or options.stacks or options.packages:
-        raise UserError(
-            "--app does not go with --preset, --stack, --framework or --package: choose servers with --server"
-        )
+        others = "--preset, --stack, --framework or --package"
+        raise UserError(f"--app does not go with {others}: choose servers with --server")
 
 
 def _whole(text: str) -> int:

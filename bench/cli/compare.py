@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.runs.compatibility import ComparedRun, compatibility_of, read_compared
+from bench.analysis.runs.compatibility import ComparedRun, discrepancies_of, read_compared
 from bench.analysis.tables.latency import read_at_common_rates
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
@@ -22,9 +22,9 @@ def comparable_verb(argv: Sequence[str]) -> int:
     """`comparable A B`: print how the conditions of two runs differ; 0 if their figures may be compared, else 1."""
     if len(argv) != 2:
         raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
-    verdict = compatibility_of(*(read_compared(str(find_judged(name))) for name in argv))
-    print(*compatibility_lines(verdict), sep="\n")
-    return 0 if verdict.comparable else 1
+    discrepancies = discrepancies_of(*(read_compared(str(find_judged(name))) for name in argv))
+    print(*compatibility_lines(discrepancies), sep="\n")
+    return int(any(found.forbids for found in discrepancies))
 
 
 def compare_verb(argv: Sequence[str]) -> int:
@@ -37,9 +37,9 @@ def compare_verb(argv: Sequence[str]) -> int:
     runs, lines = {names[0]: _figures(folders[0], first)}, list[str]()
     for name, folder in zip(names[1:], folders[1:], strict=True):
         run = read_compared(str(folder))
-        verdict = compatibility_of(first, run)
-        lines += [f"- {escape(f'{name}: {line}')}" for line in compatibility_lines(verdict)]
-        if verdict.comparable:
+        discrepancies = discrepancies_of(first, run)
+        lines += [f"- {escape(f'{name}: {line}')}" for line in compatibility_lines(discrepancies)]
+        if not any(found.forbids for found in discrepancies):
             runs[name] = _figures(folder, run)
     if len(runs) > 1:
         print(runs_table(runs).markdown())
@@ -82,7 +82,7 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
     return int(made.violations > 0)
 
 
-def bisect_verb(argv: Sequence[str]) -> int:
+def bisect_verb(argv: Sequence[str]) -> None:
     """`bisect RUN`: print how much slower the bad commit is than the good one, as a number and in words.
 
     UserError if it is not slower. `bisect RUN --whole DIFFERENCE`: print `good`, `bad`, `skip` or `abort` for another
@@ -98,7 +98,6 @@ def bisect_verb(argv: Sequence[str]) -> int:
         print(whole_difference(metric, row.contrast, row.invalid), contrast_words(metric, row.contrast))
     else:
         print(commit_words(metric, row.contrast, row.invalid, options.whole, row.base.service in row.failed))
-    return 0
 
 
 def _only_comparison(run: str) -> Comparison:
@@ -106,8 +105,6 @@ def _only_comparison(run: str) -> Comparison:
     rows = [row for row in comparisons if row.latency is None]
     if len(rows) != 1:
         names = "; ".join(f"{row.head.service} {row.ranking.table}" for row in rows)
-        raise UserError(
-            f"a bisection follows one comparison, and this selection has {len(rows)}:"
-            f" narrow it with --stack, --scenario, --tool and --level{f' ({names})' if names else ''}"
-        )
+        how = f"narrow it with --stack, --scenario, --tool and --level{f' ({names})' if names else ''}"
+        raise UserError(f"a bisection follows one comparison, and this selection has {len(rows)}: {how}")
     return rows[0]

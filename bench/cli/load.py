@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from bench.core.arguments import words_of
@@ -16,27 +15,22 @@ from bench.load.far_counters import Answer, await_reader, serve
 from bench.tools import TOOLS, parse
 
 
-def counters_verb(argv: Sequence[str]) -> int:
+def counters_verb(argv: Sequence[str]) -> None:
     """`counters FILE`: serve CPU counters to remote load generators; FILE is the run's containers.json."""
     (file,) = words_of(argv, "counters FILE")
-    serve(lambda: _answer(_folders(Path(file)))).serve_forever()
-    return 0
+    serve(lambda: _answer(file)).serve_forever()
 
 
-def counters_reached_verb(argv: Sequence[str]) -> int:
+def counters_reached_verb(argv: Sequence[str]) -> None:
     """`counters-reached ADDRESS...`: wait until each reader (HOST or HOST:PORT) can be reached from here."""
     if not argv:
         raise UserError("usage: python3 -m bench counters-reached ADDRESS...")
     for address in argv:
         await_reader(address)
-    return 0
 
 
-def _folders(file: Path) -> Mapping[str, str]:
-    return {name: folder for name, (folder, *_) in mapping(as_object(read_bytes(str(file)) or b"")).items()}
-
-
-def _answer(folders: Mapping[str, str]) -> Answer:
+def _answer(file: str) -> Answer:
+    folders = {name: folder for name, (folder, *_) in mapping(as_object(read_bytes(file) or b"")).items()}
     counters = CpuCounters(folders)
 
     def answer(names: list[str]) -> tuple[Mapping[str, int], tuple[int, ...]]:
@@ -56,7 +50,6 @@ def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextI
         raise UserError("parse takes a tool and its output, such as: scripts/parse.sh wrk < FILE")
     if argv[0] not in TOOLS:
         raise unknown("tool", argv[0], TOOLS)
-    data = (stdin or sys.stdin.buffer).read()
-    parsed = parse(argv[0], data)
+    parsed = parse(argv[0], (stdin or sys.stdin.buffer).read())
     print(json.dumps(parsed.as_dict(), allow_nan=False), file=stdout)
     return PARSED[parsed.report]

@@ -22,7 +22,7 @@ from bench.matrix.model import python_label
 from bench.matrix.new_entry import scaffold
 
 
-def generate_verb(argv: Sequence[str]) -> int:
+def generate_verb(argv: Sequence[str]) -> None:
     """`generate FILE`: print the generated text of catalogue.md (in docs/) or of a file of services/."""
     texts = {
         "compose.yml": compose_file,
@@ -33,17 +33,14 @@ def generate_verb(argv: Sequence[str]) -> int:
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")
     print(texts[argv[0]](load_matrix()), end="")
-    return 0
 
 
-def profile_compose_verb(argv: Sequence[str]) -> int:
+def profile_compose_verb(argv: Sequence[str]) -> None:
     """`profile-compose SERVICE`: print the Compose file with this service, for scripts/profile.sh."""
     matrix = load_matrix()
-    services = [service for service in matrix.services if service.name in argv]
-    if not services:
+    if not (services := [service for service in matrix.services if service.name in argv]):
         raise unknown("service", " ".join(argv), (service.name for service in matrix.services))
     print(run_services(matrix, services), end="")
-    return 0
 
 
 NEXT_STEPS = """\
@@ -54,7 +51,7 @@ NEXT_STEPS = """\
 """
 
 
-def scaffold_verb(argv: Sequence[str]) -> int:
+def scaffold_verb(argv: Sequence[str]) -> None:
     """`scaffold server|framework NAME [asgi|wsgi]`: write its folder; print the next steps."""
     kind = argv[0] if argv else ""
     if kind not in ("server", "framework"):
@@ -66,7 +63,6 @@ def scaffold_verb(argv: Sequence[str]) -> int:
     label = f"{python_label(matrix.default_python)}-{matrix.default_base}"
     services = f"{name}-*-{label}" if kind == "server" else f"*-{name}-{label}"
     print(NEXT_STEPS.format(folder=f"services/{kind}s/{name}", name=name, services=services), end="")
-    return 0
 
 
 def lock_verb(argv: Sequence[str]) -> int:
@@ -109,8 +105,7 @@ def audit_verb(argv: Sequence[str]) -> int:
     names = parser.parse_args(argv).names
     locks = sorted(Path("locks").glob("*/*-*.txt"))
     if names:
-        missing = [name for name in names if not any(_owner(lock) == name for lock in locks)]
-        if missing:
+        if missing := [name for name in names if not any(_owner(lock) == name for lock in locks)]:
             raise unknown("lock", missing[0], map(_owner, locks), "ls services/locks/*")
         locks = [lock for lock in locks if _owner(lock) in names]
     else:
@@ -120,44 +115,41 @@ def audit_verb(argv: Sequence[str]) -> int:
     if isinstance(answer, str):
         print(f"the vulnerability service does not answer: {answer}", file=sys.stderr)
         return UNKNOWN
-    for vulnerability in answer.found:
+    vulnerabilities, not_known = answer
+    for vulnerability in vulnerabilities:
         where = {f"{lock.parent.name}/{lock.stem}" for lock in locks_of_pin[vulnerability.pin]}
         fixed = f"fixed in {', '.join(vulnerability.fixed_in)}" if vulnerability.fixed_in else "no version without it"
         names = ", ".join(vulnerability.names)
         print(f"{'=='.join(vulnerability.pin)}: {names}; {fixed}; in {', '.join(sorted(where))}")
-    if len(answer.unknown) == answer.asked:
-        print(
-            f"the vulnerability service knows none of {answer.asked} pins: it is probably not reachable from here",
-            file=sys.stderr,
-        )
+    if len(not_known) == len(locks_of_pin):
+        none = f"knows none of {len(locks_of_pin)} pins: it is probably not reachable from here"
+        print(f"the vulnerability service {none}", file=sys.stderr)
         return UNKNOWN
-    for pin in answer.unknown:
+    for pin in not_known:
         print(f"{'=='.join(pin)}: not known to the service", file=sys.stderr)
-    looked_up = answer.asked - len(answer.unknown)
-    print(f"{looked_up} of {answer.asked} pins looked up, {len(answer.found)} vulnerabilities known")
-    return 1 if answer.found else UNKNOWN if answer.unknown else 0
+    looked_up = f"{len(locks_of_pin) - len(not_known)} of {len(locks_of_pin)} pins looked up"
+    print(f"{looked_up}, {len(vulnerabilities)} vulnerabilities known")
+    return 1 if vulnerabilities else UNKNOWN if not_known else 0
 
 
 def _owner(lock: Path) -> str:
     return lock.stem.partition("-")[2]
 
 
-def own_binds_verb(argv: Sequence[str]) -> int:
+def own_binds_verb(argv: Sequence[str]) -> None:
     """`own-binds [SERVER...]`: print `SERVER<tab>SERVICE<tab>START` per server; SERVICE's image contains the server."""
     matrix, table = load_matrix(), load_listeners()
     if missing := [name for name in argv if name not in table]:
         raise unknown("server", missing[0], table, LISTENERS.as_posix())
     first: dict[str, str] = {}
-    for service in matrix.services:
-        if (service.python, service.base) == (matrix.default_python, matrix.default_base) and not service.skip:
-            first.setdefault(service.server.name, service.name)
+    for service in matrix.usual:
+        first.setdefault(service.server.name, service.name)
     for server, name in first.items():
         if server in table and (not argv or server in argv):
             print(f"{server}\t{name}\t{table[server].start}")
-    return 0
 
 
-def own_binds_read_verb(argv: Sequence[str]) -> int:
+def own_binds_read_verb(argv: Sequence[str]) -> None:
     """`own-binds-read`: print listeners.toml with the options from `SERVER<tab>JSON` lines on standard input.
 
     UserError if a server could not be read.
@@ -171,4 +163,3 @@ def own_binds_read_verb(argv: Sequence[str]) -> int:
             raise UserError(f"{server}: {value.get('unreadable') or value.get('fault')}")
         read[server] = {name: value["options"][name] for name in OPTIONS}
     print(with_own(LISTENERS.read_text(encoding="utf-8"), read), end="")
-    return 0

@@ -21,7 +21,7 @@ Named = Iterable[tuple[str, str]]
 """(name, description) pairs."""
 
 
-def names_verb(argv: Sequence[str]) -> int:
+def names_verb(argv: Sequence[str]) -> None:
     """`names WHAT`: print the names, one per line, with a short description."""
     what, *others = argv or [""]
     if what not in LISTS:
@@ -32,7 +32,6 @@ def names_verb(argv: Sequence[str]) -> int:
     width = max(len(name) for name, _ in named)
     for name, words in named:
         print(f"{name:<{width}}  {words}".rstrip())
-    return 0
 
 
 def _stacks(matrix: Matrix) -> Named:
@@ -107,9 +106,8 @@ def _events(matrix: Matrix) -> Named:
     """Events with what is done, the cases that only their own name selects, and the servers that cannot have them."""
     reads, usual = reader(), matrix.presets[BAD_DAY].events if BAD_DAY in matrix.presets else ()
     for name, kind in EVENTS.items():
-        cannot = {
-            one.server.name for one in matrix.usual if all(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
-        }
+        refused = [one for one in matrix.usual if all(isinstance(kind.on(e, one, reads), str) for e in kind.cases)]
+        cannot = {service.server.name for service in refused}
         chosen = {case.level for one in kinds_of(usual_cases([name], usual, all_rounds=True)) for case in one.cases}
         others = [case.level for case in kind.cases if case.level not in chosen]
         more = f"; only by name: {joined(others)}" if others else ""

@@ -51,7 +51,7 @@ FOLDER_WHEELS = "app-wheels"
 ANSWER_TIMEOUT_S = 15.0
 
 
-def own_app_verb(argv: Sequence[str]) -> int:
+def own_app_verb(argv: Sequence[str]) -> None:
     """`own-app OUT --folder DIR --app MODULE:CALLABLE ...`: check an app, describe it in OUT, and print its Pythons.
 
     OUT gets app.json and `requirements/`. Each printed line is a Python's label and version. `--NAME` options are names
@@ -65,16 +65,12 @@ def own_app_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--app", required=True)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--interface")
-    parser.add_argument("--imported", default="")
-    parser.add_argument("--project", default="")
+    for name in ("imported", "project", "place", "before", "apt", "compose"):
+        parser.add_argument(f"--{name}", default="")
     for name in ("requirements", "targets", "expect", "env-file"):
         parser.add_argument(f"--{name}", default="")
         parser.add_argument(f"--{name}-here", type=Path)
     parser.add_argument("--workspace-here", type=Path)
-    parser.add_argument("--place", default="")
-    parser.add_argument("--before", default="")
-    parser.add_argument("--apt", default="")
-    parser.add_argument("--compose", default="")
     parser.add_argument("--compose-resolved", type=Path)
     parser.add_argument("--python", action="append", default=[])
     options = parser.parse_args(argv)
@@ -82,19 +78,13 @@ def own_app_verb(argv: Sequence[str]) -> int:
     workspace = Workspace(options.workspace_here, options.place) if options.workspace_here else None
     name = Path(options.requirements).name
     required = requirements_of(options.source, options.requirements_here, name, workspace)
+    alike = ("folder", "app", "source", "interface", "imported", "env_file", "before", "apt")
     given = Given(
-        folder=options.folder,
-        app=options.app,
-        source=options.source,
-        interface=options.interface,
-        imported=options.imported,
+        **{name: getattr(options, name) for name in alike},
         targets=options.targets_here,
         targets_name=Path(options.targets).name,
         expect=options.expect_here,
         variables=options.env_file_here,
-        env_file=options.env_file,
-        before=options.before,
-        apt=options.apt,
         services=tuple(name.removeprefix(PREFIX) for name in services.get("services", ())),
         pythons=tuple(name for words in options.python for name in words.split(",") if name),
         installed=bool(required.projects),
@@ -119,7 +109,6 @@ def own_app_verb(argv: Sequence[str]) -> int:
         print(f"{app.app} speaks {app.interface} ({by})", file=sys.stderr)
     for python in app.pythons:
         print(python_label(python), python)
-    return 0
 
 
 def _given(options: argparse.Namespace) -> Iterator[str]:
@@ -149,12 +138,11 @@ def own_answers_verb(argv: Sequence[str]) -> int:
     what, name, service = words_of(argv, "own-answers record|check RUN SERVICE")
     run = find_run(name)
     app = read_app(run / FOLDER)
-    url = read_run_facts(run).service(service).url
-    client = Client(url or f"http://{service}:8080", ANSWER_TIMEOUT_S)
+    client = Client(read_run_facts(run).service(service).url or f"http://{service}:8080", ANSWER_TIMEOUT_S)
     return _record(run, app, client, service) if what == "record" else _check(run, app, client, service)
 
 
-def own_trace_verb(argv: Sequence[str]) -> int:
+def own_trace_verb(argv: Sequence[str]) -> None:
     """`own-trace APP LOG [HINT]`: print the last traceback in a log of the app that APP describes, then a line: its
     exception, or else the last line, with what to do about it: HINT if it does not say that itself.
     """
@@ -164,10 +152,9 @@ def own_trace_verb(argv: Sequence[str]) -> int:
     lines, exception = trace_of(text)
     words = exception or last_words(Path(log)) or "its log is empty"
     print(*lines, with_advice(words, text, app.apt, hint_of(exception, app.app) or otherwise), sep="\n")
-    return 0
 
 
-def own_build_cause_verb(argv: Sequence[str]) -> int:
+def own_build_cause_verb(argv: Sequence[str]) -> None:
     """`own-build-cause OUT TARGET`: print why a build of the app that OUT describes failed, with what to give; nothing
     if its log names no cause. TARGET is that of services/debian.Dockerfile.
     """
@@ -177,7 +164,6 @@ def own_build_cause_verb(argv: Sequence[str]) -> int:
     words = with_advice(error, log, read_app(Path(out)).apt, of_folder=target == FOLDER_WHEELS)
     if words != error or build_cause(log):
         print(words)
-    return 0
 
 
 def _record(run: Path, app: OwnApp, client: Client, service: str) -> int:
@@ -237,12 +223,11 @@ def _answers(client: Client, target: Target) -> list[Answer]:
     return [_ask(client, target) for _ in range(TRIES)]
 
 
-def own_selection_verb(argv: Sequence[str]) -> int:
+def own_selection_verb(argv: Sequence[str]) -> None:
     """`own-selection SELECTION`: UserError for what does not go with or beside an own app."""
     options = parse_selection(argv)
     check_own_selection(options)
     check_running(options.running, alone=False)
-    return 0
 
 
 def target_answers_verb(argv: Sequence[str]) -> int:
@@ -253,8 +238,7 @@ def target_answers_verb(argv: Sequence[str]) -> int:
     """
     given, name = words_of(argv, "target-answers RUN NAME")
     run = find_run(given)
-    planned = [one for one in read_run(str(run)).planned if one.service == name and one.url]
-    if not planned:
+    if not (planned := [one for one in read_run(str(run)).planned if one.service == name and one.url]):
         raise UserError(f"{run.name} has no server {name} that already runs")
     client = Client(str(planned[0].url), ANSWER_TIMEOUT_S)
     asked = _asked(run, planned)

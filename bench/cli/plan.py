@@ -55,18 +55,14 @@ UNKNOWN = HostState()
 VERIFY_S, BUILD_S = 3.0, 15.0
 
 
-def list_verb(argv: Sequence[str]) -> int:
+def list_verb(argv: Sequence[str]) -> None:
     """`list SELECTION`: print the cells and how long they are expected to take; measure nothing."""
     options = parse_selection(argv)
     plan, matrix, settings = plan_of(options)
     for cell in plan.cells:
         print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level}")
     for skip in plan.skips:
-        print(
-            "skipped:",
-            *(part for part in (skip.service, skip.scenario, skip.tool) if part),
-            f"({skip.cause})",
-        )
+        print("skipped:", *(part for part in (skip.service, skip.scenario, skip.tool) if part), f"({skip.cause})")
     for null in plan.nulls:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level}")
     if options.profile:
@@ -91,10 +87,9 @@ def list_verb(argv: Sequence[str]) -> int:
     again = facts_of("", plan, matrix, settings, options)["again"]["words"] if options.again else ()
     for line in [*again, *expectations(UNKNOWN, wanted_of(plan, options))]:
         print(line, file=sys.stderr)
-    return 0
 
 
-def plan_verb(argv: Sequence[str]) -> int:
+def plan_verb(argv: Sequence[str]) -> None:
     """`plan SELECTION`: make results/RUN with all files that a run starts with; print RUN.
 
     Unless `--quiet`, whatever may keep the run from giving an answer goes to standard error, a line each.
@@ -104,9 +99,8 @@ def plan_verb(argv: Sequence[str]) -> int:
     if composed:
         for name in ("vary", "flags", "target", "profile", "again"):
             if getattr(options, name):
-                raise UserError(
-                    f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
-                )
+                instead = "use scripts/matrix.sh, not docker-compose up bench"
+                raise UserError(f"--{name} needs containers of its own: {instead}")
     # Compose has just started the services: they are what keeps the host busy.
     folder = make_run(options, host=lambda: replace(host_state(), busy=None) if composed else host_state())
     facts = read_run_facts(folder)
@@ -115,7 +109,6 @@ def plan_verb(argv: Sequence[str]) -> int:
     for line in [] if options.quiet else [*notes, *left_out, *facts.expected]:
         print(line, file=sys.stderr)
     print(folder.name)
-    return 0
 
 
 def _left_out(skipped: Iterable[SkippedCell], *, each_service: bool) -> Iterator[str]:
@@ -128,7 +121,7 @@ def _left_out(skipped: Iterable[SkippedCell], *, each_service: bool) -> Iterator
         yield f"left out: {joined(servers)}: {ONLY_NAMED}"
 
 
-def contract_verb(argv: Sequence[str]) -> int:
+def contract_verb(argv: Sequence[str]) -> None:
     """`contract NAME...`: make a run that only verifies these services (globs); print its name."""
     names = [word for word in argv if not word.startswith("--images=")]
     options = parse_selection([word for word in argv if word not in names])
@@ -138,8 +131,7 @@ def contract_verb(argv: Sequence[str]) -> int:
     reachable = reachable_bases(matrix, settings, local_images(options.images))
     wanted = [s for s in matrix.services if s.name in set(chosen)]
     skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]
-    services = [s for s in wanted if s.name not in dict(skipped)]
-    if not services:
+    if not (services := [s for s in wanted if s.name not in dict(skipped)]):
         raise UserError("none of these services can run here: each is skipped, or its base image is not reachable")
     offered = [route for route in matrix.routes.values() if not route.selftest]
     routes = {s.name: [r.name for r in offered if not s.lacking(r)] for s in services}
@@ -150,10 +142,9 @@ def contract_verb(argv: Sequence[str]) -> int:
     with whole_or_gone(folder):
         write_run(folder, matrix, services, [], facts)
     print(folder.name)
-    return 0
 
 
-def commands_verb(argv: Sequence[str]) -> int:
+def commands_verb(argv: Sequence[str]) -> None:
     """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(parse_selection(argv), Path(folder) / "dry-run")
@@ -170,10 +161,9 @@ def commands_verb(argv: Sequence[str]) -> int:
                 print(f"{line.id}  {line.service}  {words}")
         for note in [*source.facts.again.words, *source.facts.expected]:
             print(note, file=sys.stderr)
-    return 0
 
 
-def package_pythons_verb(argv: Sequence[str]) -> int:
+def package_pythons_verb(argv: Sequence[str]) -> None:
     """`package-pythons SELECTION`: print label and version of each selected Python, a line each."""
     options = parse_selection(argv)
     matrix, name = load_matrix(), options.preset or "all"
@@ -182,10 +172,9 @@ def package_pythons_verb(argv: Sequence[str]) -> int:
         raise unknown("preset", name, matrix.presets)
     for python in select_pythons(matrix, matrix.presets[name], options.pythons, narrow=options.preset is not None):
         print(python_label(python), python)
-    return 0
 
 
-def packages_verb(argv: Sequence[str]) -> int:
+def packages_verb(argv: Sequence[str]) -> None:
     """`packages ITEMS OUT LABEL...`: check the wheels in OUT that were built from ITEMS; write OUT/packages.json."""
     parser = Parser("matrix.sh")
     parser.add_argument("items", type=Path)
@@ -193,7 +182,6 @@ def packages_verb(argv: Sequence[str]) -> int:
     parser.add_argument("labels", nargs="+")
     options = parser.parse_args(argv)
     write_wheels(options.out, wheels_of(options.items, options.out, options.labels))
-    return 0
 
 
 def make_run(
@@ -270,7 +258,9 @@ def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
         app = read_app(options.own_app)
         options.frameworks, options.pythons = (app.name,), app.pythons
         matrix = with_own_app(matrix, app, options.p99)
-    settings = resolve(_settings_of(options, matrix))
+    if options.again:
+        check_services(options.again, options.command_line, matrix)
+    settings = resolve(read_settings(os.environ, then=settings_then(options.again) if options.again else None))
     reachable = reachable_bases(matrix, settings, local_images(options.images))
     here = Variant(matrix=matrix, settings=settings, reachable=reachable)
     wanted = Selection(**{k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__})
@@ -284,14 +274,6 @@ def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
     if plan.preset.workers:
         settings["WORKERS"] = str(plan.preset.workers)
     return plan, matrix, settings
-
-
-def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
-    """The settings, taken over from the run if one is repeated; UserError if it cannot be repeated."""
-    if not options.again:
-        return read_settings(os.environ)
-    check_services(options.again, options.command_line, matrix)
-    return read_settings(os.environ, then=settings_then(options.again))
 
 
 def _minutes(seconds: float) -> str:

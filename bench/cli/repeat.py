@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.core.arguments import Parser, minutes_as_seconds
 from bench.core.errors import UserError
-from bench.core.files import as_object, items, mapping, need_no_links, read_bytes
+from bench.core.files import as_object, need_no_links, objects_in, read_bytes
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
@@ -21,7 +21,7 @@ from bench.run.facts import AppFacts, run_facts_of
 from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
-from bench.words.runs import Layers, Now, Then, since_then
+from bench.words.runs import Now, Then, since_then
 from driver.messages import MOST_TEXT, RUN_JSON, MessageError, facts_of
 
 MACHINE = frozenset(
@@ -33,13 +33,12 @@ WITHOUT_VALUE = (OWNED, "--profile", "--no-latency")
 INTERNAL = ("--images", "--quiet", "--own-app", "--packages-in", "--own-head", "--sides", "--again")
 """Options that scripts add. run.json has other entries for own apps, packages, refs and a repeated run."""
 CHANGING = ("package", "with", "vary", "flags")
-CHOOSING = tuple(
-    f"--{name}" for name in (*("preset", "stack", "framework", "server", "python", "base"), *CHANGING, "target")
-)
+_ALWAYS = ("preset", "stack", "framework", "server", "python", "base", "target")
+CHOOSING = tuple(f"--{name}" for name in (*_ALWAYS, *CHANGING))
 """Options that choose services."""
 
 
-def again_verb(argv: Sequence[str]) -> int:
+def again_verb(argv: Sequence[str]) -> None:
     """`again RUN [SELECTION]`: print what is needed to repeat the run, as JSON; options in SELECTION override its own.
 
     Keys: `selection`, `bases` (its base images), `folder`; for a user's own app also `own_options` and `own_app`.
@@ -61,7 +60,6 @@ def again_verb(argv: Sequence[str]) -> int:
         "folder": str(find_run(argv[0], "run.json")),
     }
     print(json.dumps(repetition))
-    return 0
 
 
 def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> list[str]:
@@ -93,32 +91,21 @@ def read_then(name: str) -> Then:
     """The run to repeat; UserError if there is no such run, or its run.json cannot be read."""
     folder = find_run(name, "run.json")
     need_no_links(folder)
-    content = as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")
-    if content is None:
+    if (content := as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")) is None:
         raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
-    plan = read_bytes(f"{folder}/plan.jsonl") or b""
     layers: dict[str, Sequence[str]] = {}
     facts = run_facts_of(content)
+    services = {one: read_service(str(folder), one) for one in facts.services}
     for one, service in facts.services.items():
-        if service.base_image and (found := _layers(folder / "raw/services" / one)):
-            layers.setdefault(service.base_image, found)
+        if service.base_image and services[one].layers:
+            layers.setdefault(service.base_image, services[one].layers)
     return Then(
         name=folder.name,
         facts=facts,
-        plan=[as_object(line) or {} for line in plan.splitlines() if line.strip()],
-        services={one: read_service(str(folder), one) for one in facts.services},
+        plan=objects_in(f"{folder}/plan.jsonl"),
+        services=services,
         layers=layers,
     )
-
-
-def _layers(folder: Path) -> list[str]:
-    """The layers of a service's image, from the saved output of `docker image inspect`."""
-    try:
-        value = json.loads(read_bytes(f"{folder}/image.json") or b"null")
-    except (ValueError, RecursionError):
-        return []
-    image = mapping(value[0] if isinstance(value, list) and value else None)
-    return [str(layer) for layer in items(mapping(image.get("RootFS")).get("Layers"))]
 
 
 def settings_then(then: Then) -> Mapping[str, str]:
@@ -146,27 +133,22 @@ def again_lines(
     locks = own_app / "locks" if own_app else None
     pins = {service.name: pins_of(service, locks) for service in services if not service.url}
     lines = [json.loads(line) for line in plan]
-    bases = _bases(os.environ.get("BENCH_BASES", ""))
+    # The layers of the base images on this machine: `NAME=LAYER,LAYER...` for each.
+    pairs = (word.rpartition("=") for word in os.environ.get("BENCH_BASES", "").split())
+    bases = {name: layers.split(",") for name, _, layers in pairs if name and layers}
     return since_then(then, Now(facts=run_facts_of(facts), plan=lines, pins=pins, bases=bases))
-
-
-def _bases(text: str) -> Layers:
-    """The layers of the base images on this machine, from `NAME=LAYER,LAYER...` for each."""
-    pairs = (word.rpartition("=") for word in text.split())
-    return {name: layers.split(",") for name, _, layers in pairs if name and layers}
 
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 """What Compose allows as a project's name."""
 
 
-def find_verb(argv: Sequence[str]) -> int:
+def find_verb(argv: Sequence[str]) -> None:
     """`find RUN`: print the path, within results/, of a run given by name or path; UserError if it is elsewhere."""
     print(in_results(argv[0] if argv else "").relative_to(RESULTS))
-    return 0
 
 
-def resume_verb(argv: Sequence[str]) -> int:
+def resume_verb(argv: Sequence[str]) -> None:
     """`resume --run=RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit in seconds.
 
     UserError if the project or the plan has changed: figures of two versions are never mixed, and only what was planned
@@ -183,14 +165,11 @@ def resume_verb(argv: Sequence[str]) -> int:
         raise UserError(f"cannot resume '{folder.name}': rename it, using only a-z, 0-9, '-' and '_'")
     source = read_run(str(folder))
     if source.facts.harness.hash != harness_hash():
-        planned_by = source.facts.harness.version or "the version that measured it"
-        raise UserError(
-            f"the project has changed since {folder.name} was planned: start a new run, or check out {planned_by}"
-        )
+        instead = f"start a new run, or check out {source.facts.harness.version or 'the version that measured it'}"
+        raise UserError(f"the project has changed since {folder.name} was planned: {instead}")
     if edited := ", ".join(_edited(source)):
         raise UserError(f"{folder.name} was edited after it was planned, start a new run: {edited}")
     print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")
-    return 0
 
 
 def _edited(source: Run) -> Iterator[str]:

@@ -20,7 +20,7 @@ from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.analysis.profiles.why import explanations
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
-from bench.core.files import as_object, read_bytes, write_file
+from bench.core.files import as_object, objects_in, read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
@@ -49,7 +49,7 @@ from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
 
 
-def build_verb(argv: Sequence[str]) -> int:
+def build_verb(argv: Sequence[str]) -> None:
     """`build RUN`: write records.jsonl, report.md and index.html; UserError if RUN is not a results folder.
 
     Unless `--quiet`, a summary goes to standard error.
@@ -65,7 +65,6 @@ def build_verb(argv: Sequence[str]) -> int:
     _, report, rankings = _build(find_run(names[0]))
     if not wanted.quiet:
         print(terminal(report, rankings, wanted.width, wanted.colors), end="", file=sys.stderr)
-    return 0
 
 
 def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
@@ -73,14 +72,12 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     windows: list[WindowDetails] = []
     try:
         judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-        source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
+        source, services, records, rankings, events = judged
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
         profiles = [profiles_of(source, services, text.ranking) for text in rankings]
         why = [explanations(text.ranking, own, records) for text, own in zip(rankings, profiles, strict=True)]
         findings = findings_of(records, source.facts, services)
-        report = Report(
-            source, services, findings, rankings, latencies, profiles=profiles, why=why, events=judged.events
-        )
+        report = Report(source, services, findings, rankings, latencies, profiles=profiles, why=why, events=events)
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,
@@ -98,7 +95,7 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     return source, report, rankings
 
 
-def publish_verb(argv: Sequence[str]) -> int:
+def publish_verb(argv: Sequence[str]) -> None:
     """`publish [NAME...]`: from the archives of these published runs, or of all, make what stands beside them."""
     runs = published_runs()
     for name in argv:
@@ -108,7 +105,6 @@ def publish_verb(argv: Sequence[str]) -> int:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for _ in pool.map(partial(_publish, presets), argv or runs):
             pass
-    return 0
 
 
 def _publish(presets: Mapping[str, str], name: str) -> None:
@@ -125,16 +121,14 @@ def _publish(presets: Mapping[str, str], name: str) -> None:
         raise UserError(f"cannot write to {published}: {error.strerror}; free some space or fix its owner") from error
 
 
-def site_verb(argv: Sequence[str]) -> int:
+def site_verb(argv: Sequence[str]) -> None:
     """`site FOLDER`: write a front page, and for each published run its page and raw files."""
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
     names, matrix = published_runs(), load_matrix()
-    pages = addresses(matrix)
-    write_file(site / "index.html", front_page([_put(site, name) for name in names], pages))
+    write_file(site / "index.html", front_page([_put(site, name) for name in names], addresses(matrix)))
     _put_pages(site, matrix, names)
-    return 0
 
 
 def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
@@ -146,8 +140,7 @@ def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
         if (PUBLISHED / name / "selftest.md").exists():
             continue
         facts = read_run_facts(PUBLISHED / name)
-        text = read_bytes(f"{PUBLISHED / name}/verdicts.jsonl") or b""
-        lines = [line for line in map(as_object, text.split(b"\n")) if line]
+        lines = objects_in(f"{PUBLISHED / name}/verdicts.jsonl")
         placed += placings(name, facts, lines)
         happened += happenings(name, facts, lines)
     for name, server in matrix.servers.items():
@@ -160,8 +153,7 @@ def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
 def _put(site: Path, name: str) -> PublishedRun:
     """Copy a published run into the site."""
     published, place = PUBLISHED / name, site / name
-    said = as_object(read_bytes(f"{published}/{ANSWERS}") or b"")
-    if said is None:
+    if (said := as_object(read_bytes(f"{published}/{ANSWERS}") or b"")) is None:
         raise UserError(f"{published} has no {ANSWERS}: make it with scripts/publish.sh --rebuild {name}")
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -185,7 +177,7 @@ FORMATS: Mapping[str, str] = {
 BINARY = frozenset({"parquet", "events-parquet"})
 
 
-def export_verb(argv: Sequence[str]) -> int:
+def export_verb(argv: Sequence[str]) -> None:
     """`export FORMAT RUN`: write the records in that format to standard output."""
     if len(argv) != 2:
         formats = ", ".join(FORMATS)
@@ -201,10 +193,9 @@ def export_verb(argv: Sequence[str]) -> int:
     write: Exporter = import_module(FORMATS[form]).write
     sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
-    return 0
 
 
-def profile_verb(argv: Sequence[str]) -> int:
+def profile_verb(argv: Sequence[str]) -> None:
     """`profile FILE PATH`: print where the CPU time went under load of PATH.
 
     FILE.before and FILE.after have the worker's CPU times, FILE.raw the sampled stacks.
@@ -216,4 +207,3 @@ def profile_verb(argv: Sequence[str]) -> int:
     print(f"{argv[1]}: CPU {100 * user:.0f} % in user space, {100 * kernel:.0f} % in the kernel")
     for name, share in package_shares(stacks).items():
         print(f"{100 * share:5.1f} % {name}")
-    return 0

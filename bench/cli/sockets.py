@@ -7,7 +7,7 @@ from bench.contract.sockets import NotFound, Unreadable, read_sockets
 from bench.core.arguments import words_of
 
 
-def sockets_verb(argv: Sequence[str]) -> int:
+def sockets_verb(argv: Sequence[str]) -> None:
     """`sockets`: print the socket options of the server on port 8080 of this network namespace as JSON, or an error."""
     words_of(argv, "sockets")
     try:
@@ -16,4 +16,3 @@ def sockets_verb(argv: Sequence[str]) -> int:
         print(json.dumps({"unreadable": str(error)}))
     except NotFound as error:
         print(json.dumps({"fault": str(error)}))
-    return 0

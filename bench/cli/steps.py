@@ -28,12 +28,11 @@ def next_verb(argv: Sequence[str]) -> int:
     parser = Parser("next")
     parser.add_argument("run")
     parser.add_argument("--elapsed", required=True)
-    parser.add_argument("--begin", action="store_true")
     parser.add_argument("--max-time", type=float)
     parser.add_argument("--lanes", type=int, default=1)
-    parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--columns", type=int, default=0)
-    parser.add_argument("--colour", action="store_true")
+    for name in ("begin", "quiet", "colour"):
+        parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args(argv)
     folder = find_run(options.run)
     shown = Shown(_seconds(options.elapsed), Screen(options.quiet, options.columns, options.colour))
@@ -74,7 +73,7 @@ def profile_next_verb(argv: Sequence[str]) -> int:
     return STEP if label else FINISHED
 
 
-def service_failed_verb(argv: Sequence[str]) -> int:
+def service_failed_verb(argv: Sequence[str]) -> None:
     """`service-failed RUN NAME CAUSE [DETAIL]`: record why a service is not loaded; print it in one line.
 
     CAUSE is one of base (DETAIL: the image), build (DETAIL: its log), start, answer (DETAIL: seconds), verification,
@@ -91,26 +90,22 @@ def service_failed_verb(argv: Sequence[str]) -> int:
         raise UserError(f"'{options.name}' is not the name of a service")
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{options.name}: {record_failure(folder, options.cause, options.detail)}")
-    return 0
 
 
-def equal_sides_verb(argv: Sequence[str]) -> int:
+def equal_sides_verb(argv: Sequence[str]) -> None:
     """`equal-sides RUN`: record which services are not loaded because others run the same; print a line for each."""
     from bench.run.process import equal_sides
 
     run = find_run(*words_of(argv, "equal-sides RUN"))
     for name, words in equal_sides(read_run(str(run))):
         print(f"{name}: {record_failure(run / 'raw/services' / name, 'equal', words)}")
-    return 0
 
 
-def retry_verb(argv: Sequence[str]) -> int:
+def retry_verb(argv: Sequence[str]) -> None:
     """`retry RUN`: let services whose failure is not final be verified again; print which, in one line, if any."""
     print(try_again(find_run(*words_of(argv, "retry RUN"))))
-    return 0
 
 
-def nothing_measured_verb(argv: Sequence[str]) -> int:
+def nothing_measured_verb(argv: Sequence[str]) -> None:
     """`nothing-measured RUN`: print one line if no service of the run was measured; nothing else."""
     print(none_measured(find_run(*words_of(argv, "nothing-measured RUN"))))
-    return 0

@@ -38,8 +38,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with ExitStack() as stack:
-            target = _target(options, stack)
-            result = verify(target, options.routes, lambda text: print(text, flush=True))
+            result = verify(_target(options, stack), options.routes, lambda text: print(text, flush=True))
     except KeyboardInterrupt:
         print("verify: interrupted; upstream is back to normal", file=sys.stderr)
         return INTERRUPTED
@@ -66,11 +65,9 @@ def summary_verb(argv: Sequence[str]) -> int:
         for line in results.lines(service, quiet=options.quiet):
             print(line)
     write_file(folder / "junit.xml", results.junit(folder.name, services))
-    skipped = Counter(skip.cause for skip in read_run_facts(folder).skipped)
-    for cause, count in skipped.items():
+    for cause, count in Counter(skip.cause for skip in read_run_facts(folder).skipped).items():
         print(f"skipped: {count} ({cause})")
-    unread = Counter(skip.line() for service in services for skip in service.skipped)
-    for line, count in unread.items():
+    for line, count in Counter(skip.line() for service in services for skip in service.skipped).items():
         print(f"{line} ({count} services)")
     failed = sum(bool(service.cause) for service in services)
     if failed:
@@ -80,24 +77,15 @@ def summary_verb(argv: Sequence[str]) -> int:
 
 
 def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
-    parser = Parser(
-        "verify",
-        "python3 -m bench verify --help",
-        description=verify_verb.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    form = {"description": verify_verb.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    parser = Parser("verify", "python3 -m bench verify --help", **form)
     parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--service", required=True, metavar="NAME")
     parser.add_argument("--base-url", required=True, metavar="URL", help="http://HOST:PORT of the service")
     parser.add_argument("--routes", required=True, type=_routes, metavar="ID,...", help=", ".join(ROUTES))
     claim = parser.add_mutually_exclusive_group()
-    claim.add_argument(
-        "--concurrent",
-        dest="concurrent",
-        action="store_true",
-        default=None,
-        help="the service claims to serve requests concurrently, which is checked",
-    )
+    what = "the service claims to serve requests concurrently, which is checked"
+    claim.add_argument("--concurrent", action="store_true", default=None, help=what)
     claim.add_argument("--sequential", dest="concurrent", action="store_false", help="it does not")
     parser.add_argument("--framework", metavar="NAME", help="whose template the fortunes must be rendered from")
     parser.add_argument("--database-host", metavar="HOST[:PORT]")

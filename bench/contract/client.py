@@ -125,9 +125,7 @@ class Session:
         headers = self._headers | ({} if request.body is None else {"Content-Type": "application/json"})
         if request.headers:
             given = {name.lower() for name, _ in request.headers}
-            headers = {name: value for name, value in headers.items() if name.lower() not in given} | dict(
-                request.headers
-            )
+            headers = {name: own for name, own in headers.items() if name.lower() not in given} | dict(request.headers)
         try:
             # Send headers and body together: a server may answer and close as soon as it has the headers.
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)

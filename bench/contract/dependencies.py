@@ -107,14 +107,11 @@ class Database:
         try:
             yield
         except psycopg.errors.LockNotAvailable as error:
-            raise UserError(
-                f"another verifier has locked the database for {_LOCK_TIMEOUT}; stop it and try again"
-            ) from error
+            locked = f"another verifier has locked the database for {_LOCK_TIMEOUT}"
+            raise UserError(f"{locked}; stop it and try again") from error
         except psycopg.Error as error:
-            cause = " ".join(str(error).split())
-            raise UserError(
-                f"database {self._where}: {cause}; is PostgreSQL running, and is the password right?"
-            ) from error
+            cause = f"database {self._where}: {' '.join(str(error).split())}"
+            raise UserError(f"{cause}; is PostgreSQL running, and is the password right?") from error
 
 
 class Upstream:
@@ -131,9 +128,8 @@ class Upstream:
         try:
             return int(json.loads(body)["requests"])
         except (ValueError, KeyError, TypeError) as error:
-            raise UserError(
-                f"{self._url}/count does not answer like upstream: {body[:60]!r}; fix --upstream-control"
-            ) from error
+            strange = f"{self._url}/count does not answer like upstream: {body[:60]!r}"
+            raise UserError(f"{strange}; fix --upstream-control") from error
 
     def set_mode(self, mode: Mode) -> None:
         """Set how upstream answers the service from now on."""

@@ -40,8 +40,7 @@ def compare(read: Mapping[str, object], own_bind: OwnBind | None, settings: Mapp
     if not isinstance(options, Mapping):
         return _failed("a listener and a connection", str(read.get("fault")))
     wanted = own_bind.wanted(settings)
-    differing = [name for name in wanted if options.get(name) != wanted[name]]
-    if differing:
+    if differing := [name for name in wanted if options.get(name) != wanted[name]]:
         return _failed(_listed(wanted, differing), _listed(options, differing))
     return Outcome(ROUTE, CHECK, True, None, None, 0.0)
 
@@ -99,11 +98,8 @@ def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
 
 def table(services: Sequence[ServiceChecks]) -> str:
     """The services that failed, one per row; empty if none did."""
-    rows = [("service", "failed", "first failure")]
-    for service in services:
-        if service.cause:
-            failed = f"{len(service.failed)} of {len(service.checks)}"
-            rows.append((service.service, failed, escaped(service.cause)))
+    failed = [(s.service, f"{len(s.failed)} of {len(s.checks)}", escaped(s.cause)) for s in services if s.cause]
+    rows = [("service", "failed", "first failure"), *failed]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows) if len(rows) > 1 else ""
 
@@ -113,24 +109,14 @@ def junit(name: str, services: Sequence[ServiceChecks]) -> str:
     root = ElementTree.Element("testsuites", name=name)
     for service in services:
         unchecked = bool(service.cause and not service.failed)
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=service.service,
-            tests=str(len(service.checks) + len(service.skipped) + unchecked),
-            failures=str(len(service.failed)),
-            errors=str(int(unchecked)),
-            skipped=str(len(service.skipped)),
-            time=f"{sum(check.seconds for check in service.checks):.3f}",
-        )
+        checks, skips = len(service.checks), len(service.skipped)
+        counts = {"tests": checks + skips + unchecked, "failures": len(service.failed), "errors": int(unchecked)}
+        attributes = {"name": service.service, **{name: str(count) for name, count in counts.items()}}
+        seconds = sum(check.seconds for check in service.checks)
+        suite = ElementTree.SubElement(root, "testsuite", attributes, skipped=str(skips), time=f"{seconds:.3f}")
         for check in service.checks:
-            case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=service.service,
-                name=f"{check.route} {check.check}",
-                time=f"{check.seconds:.3f}",
-            )
+            attributes = {"classname": service.service, "name": f"{check.route} {check.check}"}
+            case = ElementTree.SubElement(suite, "testcase", attributes, time=f"{check.seconds:.3f}")
             if not check.ok:
                 ElementTree.SubElement(case, "failure", message=escaped(check.line()))
         for skipped in service.skipped:
@@ -162,8 +148,7 @@ def _socket_check(
     folder: Path, own_bind: OwnBind | None, knobs: Mapping[str, str], other_python: str
 ) -> Outcome | Skipped | None:
     """The check of its sockets, which are read from outside its container; None if they were not read."""
-    read = _object(folder / "sockets.json")
-    if not read:
+    if not (read := _object(folder / "sockets.json")):
         return None
     if other_python:
         return Skipped("sockets", f"own binds were read on Python {other_python}; other Pythons have other versions")
@@ -172,8 +157,7 @@ def _socket_check(
 
 def _stop_check(folder: Path) -> Iterator[Outcome]:
     """The check, made from outside the service's container, whether it ended by itself after SIGTERM."""
-    stop = _object(folder / "stop.json")
-    if stop:
+    if stop := _object(folder / "stop.json"):
         status, seconds = stop["exit_status"], (stop["end_ns"] - stop["begin_ns"]) / 1e9
         ok = status in (0, 128 + signal.SIGTERM)
         expected, got = (None, None) if ok else ("exit status 0 or 143", f"{status}, {stop['tries']} times")

@@ -126,8 +126,7 @@ def _sockets() -> Iterator[socket.socket]:
             continue
         with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid), "rb", buffering=0) as process:
             for number in range(_MOST_DESCRIPTORS):
-                copy = _duplicate(process.fileno(), number)
-                if copy is None:
+                if (copy := _duplicate(process.fileno(), number)) is None:
                     continue
                 with os.fdopen(copy, "rb", buffering=0) as file:
                     state = os.fstat(file.fileno())

@@ -90,14 +90,6 @@ def failure_text(detail: str, *, outcome: str = "failed verification", final: bo
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _GivenUp:
-    """Why no more requests are sent."""
-
-    reason: str
-    late: bool
-
-
 def verify(target: Target, routes: Sequence[str], tell: Callable[[str], None]) -> Result:
     """Run the checks of these routes; UserError if the harness itself is at fault."""
     wanted = [(check, route) for route in routes for check in CHECKS if check.applies(route, target, routes)]
@@ -113,15 +105,17 @@ def verify(target: Target, routes: Sequence[str], tell: Callable[[str], None]) -
     return Result(tuple(outcomes))
 
 
-def _outcomes(target: Target, wanted: list[tuple[Check, str]], given_up: _GivenUp | None) -> Iterator[Outcome]:
+def _outcomes(target: Target, wanted: list[tuple[Check, str]], given_up: NoAnswer | None) -> Iterator[Outcome]:
+    """The outcome of each check; `given_up`: why no more requests are sent."""
     timeouts = 0
     for alone, together in groupby(wanted, key=lambda pair: pair[0].alone):
         with _lock(target, exclusive=True) if alone and not given_up else nullcontext():
             for check, route in together:
                 if timeouts == MOST_TIMEOUTS:
-                    given_up = _GivenUp(f"no request, because {MOST_TIMEOUTS} before it timed out", late=True)
+                    given_up = TimedOut(f"no request, because {MOST_TIMEOUTS} before it timed out")
                 if given_up:
-                    yield Outcome(route, check.name, False, "an answer", given_up.reason, 0.0, given_up.late, False)
+                    late = isinstance(given_up, TimedOut)
+                    yield Outcome(route, check.name, False, "an answer", str(given_up), 0.0, late, answered=False)
                     continue
                 with _lock(target, exclusive=False) if needs(route) == "database" and not alone else nullcontext():
                     outcome, timed_out = _run_check(check, target, route)
@@ -145,14 +139,14 @@ def _run_check(check: Check, target: Target, route: str) -> tuple[Outcome, bool]
     return Outcome(route, check.name, wanted is None, wanted, got, seconds, late or timed_out, answered), timed_out
 
 
-def _first_request(target: Target, routes: Sequence[str]) -> _GivenUp | None:
+def _first_request(target: Target, routes: Sequence[str]) -> NoAnswer | None:
     """Send the first request; if it gets no response, returns the reason to send no others."""
     try:
         for route in routes[:1]:
             with _lock(target, exclusive=False) if needs(route) == "database" else nullcontext():
                 target.ask_first(route)
     except NoAnswer as failure:
-        return _GivenUp(str(failure), isinstance(failure, TimedOut))
+        return failure
     return None
 
 

@@ -37,10 +37,8 @@ class Parser(argparse.ArgumentParser):
 def words_of(argv: Sequence[str], usage: str) -> Sequence[str]:
     """`argv` if it matches the usage of a verb without options (such as `turns ready|load RUN`), else UserError."""
     wanted = usage.split()[1:]
-    right = len(argv) == len(wanted) and all(
-        "|" not in name or word in name.split("|") for word, name in zip(argv, wanted, strict=True)
-    )
-    if not right:
+    given = zip(argv, wanted, strict=False)
+    if len(argv) != len(wanted) or any("|" in name and word not in name.split("|") for word, name in given):
         raise UserError(f"usage: python3 -m bench {usage}")
     return argv
 

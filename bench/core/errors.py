@@ -9,18 +9,8 @@ from bench.core.formats import escaped
 from bench.core.gone import GONE
 
 LISTED = (
-    "preset",
-    "stack",
-    "server",
-    "framework",
-    "Python",
-    "base",
-    "service",
-    "scenario",
-    "tool",
-    "level",
-    "knob",
-    "event",
+    *("preset", "stack", "server", "framework", "Python", "base", "service", "scenario", "tool", "level"),
+    *("knob", "event"),
 )
 """Kinds of names that `scripts/matrix.sh --list` takes, in the plural (`--list presets`); see bench/cli/names.py."""
 NEAR = 0.5

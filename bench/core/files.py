@@ -77,16 +77,14 @@ def read_bytes(path: str, most: int = MAX_BYTES) -> bytes | None:
 
 def text_of(path: Path) -> str:
     """A small file's text without the white space around it; empty if it cannot be read."""
-    try:
+    with suppress(OSError):
         return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+    return ""
 
 
 def read_below(folder: Path, name: str, most: int = MAX_BYTES) -> bytes:
     """A file that somebody else named; OSError if it is no file below `folder`, or has more than `most` bytes."""
-    path = below(folder, name)
-    if path is None:
+    if (path := below(folder, name)) is None:
         raise OSError("it is outside of its folder")
     size = path.stat().st_size
     if not path.is_file():
@@ -116,6 +114,11 @@ def as_object(data: bytes | str) -> dict[str, Any] | None:
     """`data` parsed as a JSON object; None if it is anything else."""
     value = as_json(data)
     return value if isinstance(value, dict) else None
+
+
+def objects_in(path: str) -> list[dict[str, Any]]:
+    """The JSON objects of a file that has one on each line, without lines that are none; empty without a file."""
+    return [value for line in (read_bytes(path) or b"").splitlines() if (value := as_object(line)) is not None]
 
 
 def as_json(data: bytes | str) -> Any:

@@ -10,11 +10,5 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 def environment(folder: Path, **options: Any) -> Environment:
     """The environment for the templates of a folder; `options` are Jinja's, such as `autoescape`."""
-    return Environment(
-        loader=FileSystemLoader(folder),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        **options,
-    )
+    options |= {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    return Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, **options)

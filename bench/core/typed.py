@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -94,10 +95,9 @@ def read_as(kind: type[T], value: Any, place: str = "") -> T:
 
 def read_or_none(kind: type[T], value: Any) -> T | None:
     """Like `read_as`, but None for what does not fit."""
-    try:
+    with suppress(ValueError):
         return read_as(kind, value)
-    except ValueError:
-        return None
+    return None
 
 
 def as_plain(value: Any) -> Any:

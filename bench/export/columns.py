@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from bench.core.files import as_object, mapping, read_bytes
+from bench.core.files import objects_in
 from bench.core.formats import escaped, markdown_table
 from bench.core.typed import TextValue, as_plain
 from bench.records.record import FIELDS, LATENCIES, Field, Record
@@ -35,21 +35,18 @@ class AgainstBest:
 NONE = AgainstBest()
 
 
-def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
-    """The contrasts of verdicts.jsonl; empty if there is none."""
-    return [line for line in _lines(source) if line.get("kind") == "contrast"]
+def contrasts_of(run: str) -> list[dict[str, Any]]:
+    """The contrasts in the verdicts.jsonl of the run at this path; empty if there is none."""
+    return [line for line in objects_in(f"{run}/verdicts.jsonl") if line.get("kind") == "contrast"]
 
 
 def against_best(source: Run) -> dict[Key, AgainstBest]:
     """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
-    lines = [
-        line
-        for line in _lines(source)
-        if line.get("kind") not in ("latency", "latency-contrast") or line.get("judge") == "p99"
-    ]
+    at_rate, lines = ("latency", "latency-contrast"), objects_in(f"{source.path}/verdicts.jsonl")
+    lines = [line for line in lines if line.get("kind") not in at_rate or line.get("judge") == "p99"]
     # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
     rated = {_table(line) for line in lines if line.get("kind") == "latency"}
-    lines = [line for line in lines if line.get("kind") in ("latency", "latency-contrast") or _table(line) not in rated]
+    lines = [line for line in lines if line.get("kind") in at_rate or _table(line) not in rated]
     best = {_table(line): str(line.get("service")) for line in lines if line.get("rank") == 1}
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first
@@ -67,11 +64,6 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))
-
-
-def _lines(source: Run) -> Iterator[Mapping[str, Any]]:
-    for line in (read_bytes(f"{source.path}/verdicts.jsonl") or b"").splitlines():
-        yield mapping(as_object(line))
 
 
 Row = Mapping[str, Any]
@@ -112,22 +104,12 @@ def _columns() -> Iterator[Column]:
             yield Column(_part(name, key), "DOUBLE", Field(f"{field.text.partition(';')[0]}: {key}", field.unit))
         if name not in PARTS:
             yield Column(name, types[name], field)
-    yield Column(
-        "client_core_ratio", "DOUBLE", Field("share of a core that the load generator needs for 1,000 requests/s")
-    )
-    yield Column(
-        "verdict",
-        "VARCHAR",
-        Field(
-            "verdict on the service relative to the best of its table (in turns), or by p99 (common rate); from"
-            " verdicts.jsonl"
-        ),
-    )
-    yield Column(
-        "smallest_visible",
-        "DOUBLE",
-        Field("in turns, unless faster or slower: the smallest difference detectable with 90 % power"),
-    )
+    core = "share of a core that the load generator needs for 1,000 requests/s"
+    yield Column("client_core_ratio", "DOUBLE", Field(core))
+    best = "relative to the best of its table (in turns), or by p99 (common rate); from verdicts.jsonl"
+    yield Column("verdict", "VARCHAR", Field(f"verdict on the service {best}"))
+    visible = "in turns, unless faster or slower: the smallest difference detectable with 90 % power"
+    yield Column("smallest_visible", "DOUBLE", Field(visible))
 
 
 def _part(name: str, key: str) -> str:

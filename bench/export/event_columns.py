@@ -14,22 +14,16 @@ from bench.records.record import Record
 from bench.run.reader import Run
 
 
-def _types() -> dict[str, str]:
-    """The run, the record's fields, the fates, and what follows from them; `defaults` are those of the server."""
+def write(run: str, source: Run, _: Iterable[Record], form: str) -> bytes:
+    """All events as CSV or Parquet; `defaults` are those of the server."""
     types = {"run": "VARCHAR"} | sql_types(EventRecord) | {"ended": "VARCHAR"}
     del types["fates"]
-    types |= {fate.value: "BIGINT" for fate in Fate}
-    return types | {"lost": "BIGINT", "counts": "BOOLEAN", "defaults": "JSON"}
-
-
-def write(run: str, source: Run, _: Iterable[Record], form: str) -> bytes:
-    """All events as CSV or Parquet."""
-    return copied(_types(), _rows(run, source), form)
+    types |= {fate.value: "BIGINT" for fate in Fate} | {"lost": "BIGINT", "counts": "BOOLEAN", "defaults": "JSON"}
+    return copied(types, _rows(run, source), form)
 
 
 def _rows(run: str, source: Run) -> Iterator[Row]:
-    records = read_events(Path(source.path))
-    if not records:
+    if not (records := read_events(Path(source.path))):
         raise UserError(f"{run} has no events; their preset is bad-day: scripts/matrix.sh --preset bad-day")
     for record in records:
         values = as_plain(record)

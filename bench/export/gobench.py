@@ -48,14 +48,13 @@ def _left_out(records: Sequence[Record]) -> Iterator[str]:
     causes = Counter(record.causes[0].cause for record in records if not record.valid)
     yield f"# left out, not valid: {sum(causes.values())} of {len(records)} measurements"
     yield from (f"# left out, {_one_line(cause)}: {count}" for cause, count in sorted(causes.items()))
-    controls = sum(record.mode == "null" for record in records if record.valid)
-    if controls:
+    if controls := sum(record.mode == "null" for record in records if record.valid):
         yield f"# left out, the null server, a control: {controls}"
 
 
 def _not_called(source: Run) -> Iterator[str]:
     """Comments on pairs of tables in turns that have no verdict, with the detectable difference."""
-    for line in contrasts_of(source):
+    for line in contrasts_of(source.path):
         size = line.get("smallest_visible")
         if isinstance(size, float):
             table = " ".join(str(line.get(name)) for name in ("scenario", "tool", "level"))
@@ -94,15 +93,13 @@ def _rounds(records: Iterable[Record]) -> list[list[Record]]:
         if record.mode == "solo" and record.valid:
             groups[(record.id,)] = [record]
         elif record.mode == "turns":
-            key = (str(record.load), record.service, str(record.round))
-            groups.setdefault(key, []).append(record)
+            groups.setdefault((str(record.load), record.service, str(record.round)), []).append(record)
     return [group for group in groups.values() if all(record.valid for record in group)]
 
 
 def _line(group: Sequence[Record]) -> str | None:
     """One benchmark line; None if no unit has a value."""
-    successes = sum(record.successes or 0 for record in group)
-    if not successes:
+    if not (successes := sum(record.successes or 0 for record in group)):
         return None
     values = {unit: value for unit, value in _values(group, successes).items() if value is not None}
     figures = "\t".join(f"{value:.9g} {unit}" for unit, value in values.items())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.analysis.events import EventCell
 from bench.analysis.tables.judge import judge_tables
@@ -25,8 +25,7 @@ from bench.words.conclusions import RankingText, describe_rankings
 from bench.words.events import EventsText, describe_events
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRun:
+class JudgedRun(NamedTuple):
     """What a run's report is made of; `services` in the order of the report, `events` None without any."""
 
     source: Run

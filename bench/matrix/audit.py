@@ -31,15 +31,6 @@ class Vulnerability:
     fixed_in: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """The vulnerabilities found, how many pins were checked, and the pins that PyPI does not know."""
-
-    found: tuple[Vulnerability, ...]
-    asked: int
-    unknown: tuple[Pin, ...]
-
-
 def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
     """Every pin with the locks that contain it."""
     by_pin: dict[Pin, list[Path]] = {}
@@ -49,8 +40,8 @@ def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
     return by_pin
 
 
-def audit(wanted: Collection[Pin]) -> Audit | str:
-    """What pip-audit (on PATH) reports for these pins; if it fails, the last line of its output."""
+def audit(wanted: Collection[Pin]) -> tuple[list[Vulnerability], list[Pin]] | str:
+    """(vulnerabilities, pins that PyPI does not know) that pip-audit (on PATH) reports; if it fails, its last line."""
     dependencies: list[Mapping[str, Any]] = []
     for group in _groups(wanted):
         with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +58,7 @@ def audit(wanted: Collection[Pin]) -> Audit | str:
         for pin, one in sorted(known.items())
         for fault in one.get("vulns", ())
     ]
-    return Audit(tuple(vulnerabilities), len(wanted), tuple(sorted(pin for pin in wanted if pin not in known)))
+    return vulnerabilities, sorted(pin for pin in wanted if pin not in known)
 
 
 def _groups(wanted: Collection[Pin]) -> Iterator[list[Pin]]:

@@ -42,9 +42,8 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = ""
     quick = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     chosen = list(services)
     plain = {s.built_as: replace(s, name=s.built_as, settings=NO_SETTINGS, plain=None) for s in chosen}
-    body = "".join(
-        _service(name, s, matrix, folder="services/", locks=locks) for name, s in plain.items() if name not in quick
-    )
+    others = [(name, service) for name, service in plain.items() if name not in quick]
+    body = "".join(_service(name, s, matrix, folder="services/", locks=locks) for name, s in others)
     body += "".join(_varied(s) for s in chosen if s.settings)
     body += f"volumes: {{{CHANGES}: {{}}}}\n" if any(s.framework.own for s in chosen) else ""
     return f"services:\n{body}" if body else "services: {}\n"
@@ -62,11 +61,8 @@ def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
     tail = suffix(matrix.default_python, matrix.default_base)
     variable, _, default = WORKER
     for stack in matrix.presets["quick"].stacks:
-        yield (
-            f"{stack.replace(variable, 'worker')}-{tail}",
-            services[f"{stack.replace(variable, default)}-{tail}"],
-            variable in stack,
-        )
+        service = services[f"{stack.replace(variable, default)}-{tail}"]
+        yield f"{stack.replace(variable, 'worker')}-{tail}", service, variable in stack
 
 
 def _image_reference(image: str, setting: str) -> str:
@@ -170,16 +166,13 @@ def _varied(service: Service) -> str:
 
 def _on_top(service: Service, locks: str) -> list[str]:
     """The build options that add packages' wheels or a user's own app to the service's image."""
-    app = service.framework.own
-    if app is not None:
+    if app := service.framework.own:
         lock = f"{locks}{app.lock_suffix}/{python_label(service.python)}"
         contexts = {"app-source": app.source.replace("$", "$$"), "app-locks": lock}
         return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
     if service.wheel:
-        return [
-            "      target: with-package",
-            f"      additional_contexts: {json.dumps({'package-wheels': service.wheel})}",
-        ]
+        contexts = {"package-wheels": service.wheel}
+        return ["      target: with-package", f"      additional_contexts: {json.dumps(contexts)}"]
     return []
 
 

@@ -10,6 +10,7 @@ import fnmatch
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -28,12 +29,7 @@ LIMITS: Mapping[str, str] = {CPU_QUOTA: "cpus", "MEMORY": "mem_limit"}
 """The knobs that are limits of the container, with their Compose keys; all others are environment variables."""
 ALLOWED: Mapping[str, tuple[str, str]] = {
     **{name: SETTINGS[name] for name in ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")},
-    THREADS: NUMBER,
-    "KEEPALIVE": NUMBER,
-    "GRACEFUL": NUMBER,
-    "TIMEOUT": NUMBER,
-    "MAX_REQUESTS": NUMBER,
-    "BOOT_S": NUMBER,
+    **dict.fromkeys((THREADS, "KEEPALIVE", "GRACEFUL", "TIMEOUT", "MAX_REQUESTS", "BOOT_S"), NUMBER),
     CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
 }
 """(pattern, description) of the values of some knobs; all others take any `WORD`."""
@@ -99,17 +95,15 @@ def parse_knob(text: str) -> Knob:
 def check_quotas(knobs: Iterable[Knob], cpus: int | None) -> None:
     """UserError for a CPU quota above the machine's CPUs, which Docker would refuse."""
     for knob in knobs:
-        too_large = [v for v in knob.values if knob.name == CPU_QUOTA and cpus is not None and float(v) > cpus]
-        if too_large:
+        if too_large := [v for v in knob.values if knob.name == CPU_QUOTA and cpus is not None and float(v) > cpus]:
             raise UserError(f"--vary {CPU_QUOTA}: this machine has {cpus} CPUs, which is less than {too_large[0]}")
 
 
 def _number(value: str) -> Decimal | str:
     """A value to compare: 1 and 1.0 are equal."""
-    try:
+    with suppress(InvalidOperation):
         return Decimal(value)
-    except InvalidOperation:
-        return value
+    return value
 
 
 def varied(service: Service, values: Sequence[tuple[str, str]]) -> Service:

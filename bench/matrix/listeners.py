@@ -5,35 +5,36 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from bench.core.errors import UserError
+from bench.core.typed import read_as
 
 LISTENERS = Path("services/listeners.toml")
 _OWN = re.compile(r"^own = .*$")
 _TABLE = re.compile(r"^\[servers\.([a-z0-9-]+)\]$")
 
 
-@dataclass(frozen=True, slots=True)
-class Differs:
+class Differs(Struct, frozen=True, rename={"is_": "is"}):
     """A socket option that our service sets differently from the server's own bind, and why."""
 
     is_: int | str
     """A number, or the name of a setting (`$BACKLOG`)."""
-    why: str
+    why: Annotated[str, Meta(pattern=r"\S")]
     several: bool = False
     """Whether this is only so with several workers."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnBind:
+class OwnBind(Struct, frozen=True, rename={"options": "own", "differs": "ours"}):
     """How a server is started by itself, the options of its listening socket then, and where our services differ."""
 
     start: str
-    options: Mapping[str, int]
-    differs: Mapping[str, Differs]
+    options: dict[str, int]
+    differs: dict[str, Differs] = {}
 
     def wanted(self, settings: Mapping[str, str]) -> dict[str, int]:
         """The expected options of a service's socket; ValueError if a setting that one names is not a number."""
@@ -60,8 +61,14 @@ def load_listeners(path: Path = LISTENERS) -> dict[str, OwnBind]:
 def parse_listeners(text: str) -> dict[str, OwnBind]:
     """The table in `text`; KeyError, TypeError or ValueError if a key is missing or a value is wrong."""
     data = tomllib.loads(text)
-    shared = _differs(data["every"])
-    return {name: _own_bind(one, shared) for name, one in data["servers"].items()}
+    shared = read_as(dict[str, Differs], data["every"], "every")
+    binds = read_as(dict[str, OwnBind], data["servers"], "servers")
+    for name, bind in binds.items():
+        differs = {option: one for option, one in shared.items() if option in bind.options} | bind.differs
+        if bind.options and (unknown := sorted(differs.keys() - bind.options.keys())):
+            raise ValueError(f"no option is called {', '.join(unknown)}")
+        binds[name] = replace(bind, differs=differs)
+    return binds
 
 
 def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
@@ -75,20 +82,3 @@ def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _own_bind(table: Mapping[str, Any], shared: Mapping[str, Differs]) -> OwnBind:
-    options = table["own"]
-    if not isinstance(table["start"], str) or not all(type(value) is int for value in options.values()):
-        raise ValueError("a server needs `start`, a command, and `own`, a number for each option")
-    differs = {name: value for name, value in shared.items() if name in options} | _differs(table.get("ours", {}))
-    unknown = sorted(differs.keys() - options.keys())
-    if unknown and options:
-        raise ValueError(f"no option is called {', '.join(unknown)}")
-    return OwnBind(table["start"], options, differs)
-
-
-def _differs(table: Mapping[str, Any]) -> dict[str, Differs]:
-    differs = {name: Differs(value["is"], value["why"], value.get("several", False)) for name, value in table.items()}
-    for name, value in differs.items():
-        if not isinstance(value.is_, (int, str)) or not value.why.strip():
-            raise ValueError(f"{name} needs `is`, a number or a setting, and `why`, the reason")
-    return differs

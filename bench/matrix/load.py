@@ -162,6 +162,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     _check_texts(data)
     tables = typed(Tables, data)
     given = {"targets": 0, "redirects": ()}
+    presets = _ordered(tables.presets, tables.order.presets)
     routes = {n: _with_given(Route, v, f"routes.{n}", name=n, **given) for n, v in tables.routes.items()}
     matrix = Matrix(
         bases={n: typed(Base, v, f"bases.{n}") for n, v in tables.bases.items()},
@@ -172,9 +173,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
             for n, v in _ordered(tables.frameworks, tables.order.frameworks)
         },
         routes=routes,
-        presets={
-            n: _preset(n, v, f"presets.{n}", tables.defaults) for n, v in _ordered(tables.presets, tables.order.presets)
-        },
+        presets={n: _preset(n, v, f"presets.{n}", tables.defaults) for n, v in presets},
         skips=tables.skip,
         default_python=tables.defaults.python,
         default_base=tables.defaults.base,

@@ -78,9 +78,8 @@ def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
         yield Lock(f"framework-{name}", text, drivers)
     for name in servers:
         text = Path(f"servers/{name}/requirements.txt").read_text(encoding="utf-8")
-        yield Lock(
-            f"server-{name}", text, (*drivers, *(f"framework-{hosted}" for hosted in matrix.hosted(name, python)))
-        )
+        frameworks = (f"framework-{hosted}" for hosted in matrix.hosted(name, python))
+        yield Lock(f"server-{name}", text, (*drivers, *frameworks))
     # Installed on top of the other locks, it brings its own dependencies.
     for package in packages:
         yield Lock(f"package-{package}", package, ())

@@ -252,9 +252,8 @@ def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
     made = {label: tuple(_wheels(asked, out, label)) for label in labels}
     # A source or wheel without one for a Python is known by what it gave for another.
     known = {one.asked: (one.name, one.version) for found in made.values() for one in found if one.name}
-    made = {
-        label: tuple(_named(one, *known.get(one.asked, ("", ""))) for one in found) for label, found in made.items()
-    }
+    for label, versions in made.items():
+        made[label] = tuple(_named(one, *known.get(one.asked, ("", ""))) for one in versions)
     for number, package in enumerate(asked):
         _check_there(package, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
     for found in made.values():
@@ -284,8 +283,7 @@ def _wheels(asked: Sequence[Asked], out: Path, label: str) -> Iterator[Wheel]:
 
 
 def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
-    made = sorted((out / folder).glob("*.whl"))
-    if not made:
+    if not (made := sorted((out / folder).glob("*.whl"))):
         words = _REQUIREMENT.match(_text(out / folder / "requirement"))
         name, version = (normalised(words[1]), words[2]) if words else ("", "")
         return Wheel(number, name, version, cause=_cause(_text(out / folder / "error.txt"), version))
@@ -348,8 +346,7 @@ def _cause(log: str, version: str) -> str:
     """Why pip failed or the package did not build, in one line."""
     lines = list(filter(None, (line.lstrip(" │|╰─>").rstrip() for line in log.splitlines())))
     asked = re.escape(version).replace(r"\*", "[^ ;]*")
-    other = re.search(rf"[ ;]{asked} Requires-Python ([^;]+)", " ; ".join(lines)) if version else None
-    if other:
+    if version and (other := re.search(rf"[ ;]{asked} Requires-Python ([^;]+)", " ; ".join(lines))):
         return f"it needs another Python: {other[1].strip()}"
     if "[end of output]" in lines:
         words = lines[lines.index("[end of output]") - 1]

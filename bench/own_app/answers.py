@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import unescape
 from typing import Any
@@ -85,17 +86,15 @@ def right_of(target: str, answers: Sequence[Answer], status: object = None) -> R
     """
     statuses = sorted({answer.status for answer in answers})
     if len(statuses) > 1:
-        raise Unusable(
-            f"{target} gives {' and '.join(map(str, statuses))} in turn: the status of a request must not change"
-        )
+        both = " and ".join(map(str, statuses))
+        raise Unusable(f"{target} gives {both} in turn: the status of a request must not change")
     redirects = is_redirect(statuses[0])
     if statuses[0] // 100 != 2 and not (redirects and statuses[0] == status):
         raise _refused(target, answers[0])
     types = {media_type(answer) for answer in answers}
     if len(types) > 1:
-        raise Unusable(
-            f"{target} gives {' and '.join(sorted(types))} in turn: the content type of a request must not change"
-        )
+        both = " and ".join(sorted(types))
+        raise Unusable(f"{target} gives {both} in turn: the content type of a request must not change")
     shapes = [shape for answer in answers if (shape := shape_of_body(answer)) is not None]
     lengths = {len(answer.body) for answer in answers}
     locations = {location_of(answer) for answer in answers}
@@ -136,9 +135,7 @@ def without_origin(answer: Answer, origin: str) -> Answer:
     def path(match: re.Match[str]) -> str:
         return "" if match[1] == url.scheme else f"{match[1]}://localhost"
 
-    headers = (
-        (name, pattern.sub(path, value) if name.lower() == "location" else value) for name, value in answer.headers
-    )
+    headers = [(name, pattern.sub(path, own) if name.lower() == "location" else own) for name, own in answer.headers]
     return replace(answer, headers=tuple(headers))
 
 
@@ -201,18 +198,16 @@ def media_type(answer: Answer) -> str:
 
 def shape_of_body(answer: Answer) -> Shape | None:
     """The shape of a JSON body; None if it is not JSON, or null, which any shape would fit."""
-    try:
+    with suppress(ValueError, RecursionError):
         value = json.loads(answer.body) if media_type(answer).endswith("json") else None
         return None if value is None else shape_of(value)
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 def _json(body: bytes) -> Any:
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -225,8 +220,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 def as_json(rights: Sequence[Right], server: str) -> str:
     """The text of answers.json; `server` is the service on which they were recorded."""
-    value = msgspec.to_builtins(Recorded(server, tuple(rights)))
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(msgspec.to_builtins(Recorded(server, tuple(rights))), indent=1, ensure_ascii=False) + "\n"
 
 
 def from_json(text: str) -> tuple[tuple[Right, ...], str]:

@@ -25,9 +25,7 @@ KEPT = frozenset(
 REFUSED = {
     "privileged": "is privileged",
     "cap_add": "adds capabilities",
-    "devices": "uses devices of the host",
-    "device_cgroup_rules": "uses devices of the host",
-    "gpus": "uses devices of the host",
+    **dict.fromkeys(("devices", "device_cgroup_rules", "gpus"), "uses devices of the host"),
     "pid": "shares a PID namespace",
     "ipc": "shares an IPC namespace",
     "uts": "shares the host's UTS namespace",
@@ -50,8 +48,7 @@ CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
 
 def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """The Compose file with the user's services for a run; UserError with all that is refused."""
-    services = resolved.get("services") or {}
-    if not services:
+    if not (services := resolved.get("services") or {}):
         raise UserError("--compose: the file has no services")
     faults = [*resolved.get(FAULTS, ())]
     for name, service in services.items():
@@ -68,9 +65,8 @@ def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
     for kind in ("secrets", "configs", "volumes"):
         if resolved.get(kind):
             # Without fixed names, so that two runs never share a volume.
-            compose[kind] = {
-                name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()
-            }
+            given = {name: entry or {} for name, entry in resolved[kind].items()}
+            compose[kind] = {name: {k: v for k, v in entry.items() if k != "name"} for name, entry in given.items()}
     return compose
 
 
@@ -78,9 +74,8 @@ def left_out(resolved: Mapping[str, Any]) -> list[str]:
     """`SERVICE.KEY` of everything that is harmless but not supported, and ignored."""
     handled = KEPT | {"networks", "depends_on", "cap_drop", "security_opt", "init", "logging", "profiles"}
     services = resolved.get("services") or {}
-    return [
-        f"{name}.{key}" for name, one in services.items() for key, value in one.items() if value and key not in handled
-    ]
+    given = [(name, key) for name, service in services.items() for key, value in service.items() if value]
+    return [f"{name}.{key}" for name, key in given if key not in handled]
 
 
 def _faults(service: Mapping[str, Any]) -> Iterator[str]:

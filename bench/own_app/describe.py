@@ -75,8 +75,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
 
     The interface is empty if the source does not show it: the app has to be imported.
     """
-    match = _APP.match(given.app)
-    if not match:
+    if not (match := _APP.match(given.app)):
         raise UserError(f"--app: '{given.app}' is not MODULE:CALLABLE, such as main:app, or shop.main:create_app()")
     module, name = match[1], match[2]
     if module_file(given.source, module) is None and not given.installed:
@@ -89,9 +88,8 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     targets = read_targets(given.targets, given.targets_name) if given.targets else (DEFAULT,)
     for target in targets:
         if any(route.match(target.name) for route in matrix.routes.values()):
-            raise UserError(
-                f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: choose another"
-            )
+            taken = f"the name '{target.name}' is taken by a route of the contract: choose another"
+            raise UserError(f"{given.targets_name}: {taken}")
     hosts = [one for one in matrix.servers.values() if interface in one.serves and not one.variant_of]
     label = hashlib.sha256(f"{given.folder}\0{given.app}".encode()).hexdigest()[:8]
     app = OwnApp(
@@ -141,9 +139,7 @@ def _interface(given: Given, module: str, name: str) -> tuple[str, str]:
 
 
 def _modules(folder: Path) -> str:
-    names = [
-        p.stem if p.suffix == ".py" else p.parent.name for p in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))
-    ]
+    names = [*(p.stem for p in folder.glob("*.py")), *(p.parent.name for p in folder.glob("*/__init__.py"))]
     return ", ".join(sorted(names)[:15]) or "none"
 
 
@@ -167,9 +163,8 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
                 read_as(kind, expected)
             except ValueError:
                 raise UserError(f"--expect: {path.name}, {key}: {word} is not {what}") from None
-    return tuple(
-        next((entry for key, entry in value.items() if key in (target.name, target.title)), {}) for target in targets
-    )
+    keys = [(target.name, target.title) for target in targets]
+    return tuple(next((entry for key, entry in value.items() if key in names), {}) for names in keys)
 
 
 def variables(path: Path, shown: str, hosts: Sequence[Server]) -> tuple[str, ...]:
@@ -184,8 +179,7 @@ def variables(path: Path, shown: str, hosts: Sequence[Server]) -> tuple[str, ...
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        match = _LINE.match(text)
-        if not match:
+        if not (match := _LINE.match(text)):
             raise UserError(f"{shown}, line {number} is not NAME=VALUE")
         names[match[1]] = None
         if cause := _taken(match[1], hosts):

@@ -15,32 +15,17 @@ from pathlib import Path
 from bench.core.files import read_below
 
 INTERFACES = ("wsgi", "asgi", "aiohttp", "tornado")
-MAKERS = {
-    "flask.Flask": "wsgi",
-    "bottle.Bottle": "wsgi",
-    "bottle.default_app": "wsgi",
-    "falcon.App": "wsgi",
-    "falcon.API": "wsgi",
-    "falcon.asgi.App": "asgi",
-    "hug.API": "wsgi",
-    "django.core.wsgi.get_wsgi_application": "wsgi",
-    "django.core.asgi.get_asgi_application": "asgi",
-    "fastapi.FastAPI": "asgi",
-    "starlette.applications.Starlette": "asgi",
-    "quart.Quart": "asgi",
-    "litestar.Litestar": "asgi",
-    "blacksheep.Application": "asgi",
-    "sanic.Sanic": "asgi",
-    "aiohttp.web.Application": "aiohttp",
-    "tornado.web.Application": "tornado",
-    "channels.routing.ProtocolTypeRouter": "asgi",
-    "asgiref.wsgi.WsgiToAsgi": "asgi",
-    "a2wsgi.WSGIMiddleware": "asgi",
-    "a2wsgi.ASGIMiddleware": "wsgi",
-    "starlette.middleware.wsgi.WSGIMiddleware": "asgi",
-    "fastapi.middleware.wsgi.WSGIMiddleware": "asgi",
-    "uvicorn.middleware.wsgi.WSGIMiddleware": "asgi",
+_MADE = {
+    "wsgi": "flask.Flask bottle.Bottle bottle.default_app falcon.App falcon.API hug.API a2wsgi.ASGIMiddleware"
+    " django.core.wsgi.get_wsgi_application",
+    "asgi": "falcon.asgi.App django.core.asgi.get_asgi_application fastapi.FastAPI starlette.applications.Starlette"
+    " quart.Quart litestar.Litestar blacksheep.Application sanic.Sanic channels.routing.ProtocolTypeRouter"
+    " asgiref.wsgi.WsgiToAsgi a2wsgi.WSGIMiddleware starlette.middleware.wsgi.WSGIMiddleware"
+    " fastapi.middleware.wsgi.WSGIMiddleware uvicorn.middleware.wsgi.WSGIMiddleware",
+    "aiohttp": "aiohttp.web.Application",
+    "tornado": "tornado.web.Application",
 }
+MAKERS = {maker: interface for interface, makers in _MADE.items() for maker in makers.split()}
 """Calls that make an app, by full name, and its interface."""
 METHODS = {"make_wsgi_app": "wsgi"}
 """Methods that make an app, of any object (Pyramid's Configurator)."""
@@ -184,9 +169,8 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
 def _values(tree: ast.AST, name: str) -> Iterator[ast.AST]:
     """The values assigned to a name and the functions with that name, anywhere in the module."""
     for node in ast.walk(tree):
-        assigned = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
+        assigned = node.targets if isinstance(node, ast.Assign) else []
+        assigned = [node.target] if isinstance(node, ast.AnnAssign) else assigned
         if any(isinstance(target, ast.Name) and target.id == name for target in assigned):
             value = getattr(node, "value", None)
             yield from [value] if isinstance(value, ast.AST) else []

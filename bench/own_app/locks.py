@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from packaging.markers import InvalidMarker, Marker
@@ -87,10 +88,9 @@ def _without_choices(marker: str, groups: Collection[str]) -> str:
         chosen = found[2] in groups and found[4] == "dependency_groups"
         return _ALWAYS if chosen != (found[1] == "!=" or bool(found[3])) else _NEVER
 
-    try:
+    with suppress(InvalidMarker):
         return _CHOSEN.sub(constant, str(Marker(marker))) if marker else ""
-    except InvalidMarker:
-        return ""
+    return ""
 
 
 def constraints(
@@ -104,15 +104,13 @@ def constraints(
     versions: dict[str, dict[str, Locked]] = {}
     elsewhere: dict[str, None] = {}
     for package in locked(name, data):
+        is_inside = bool(package.place) and os.path.normpath(package.place) in (".", *projects)
         if not package.origin:
             versions.setdefault(canonicalize_name(package.name), {})[package.version] = package
-        elif not (shown and package.origin in MEMBERS) and (
-            not package.place or os.path.normpath(package.place) not in (".", *projects)
-        ):
+        elif not is_inside and not (shown and package.origin in MEMBERS):
             elsewhere[f"{package.name} (from {package.origin})"] = None
-    several = [
-        key for key, packages in versions.items() if len(packages) > 1 and not all(p.marker for p in packages.values())
-    ]
+    ambiguous = {key: len(own) > 1 and not all(one.marker for one in own.values()) for key, own in versions.items()}
+    several = [key for key in versions if ambiguous[key]]
     lines = [
         package.line(package.marker if len(packages) > 1 else "")
         for key, packages in versions.items()

@@ -85,10 +85,9 @@ def _has(fits: SpecifierSet, python: str) -> bool:
 
 def pyproject(folder: Path) -> dict[str, Any]:
     """A folder's pyproject.toml; empty if it cannot be read."""
-    try:
+    with suppress(OSError, ValueError, RecursionError):
         return tomllib.loads(read_below(folder, "pyproject.toml").decode())
-    except (OSError, ValueError, RecursionError):
-        return {}
+    return {}
 
 
 def tool(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -300,10 +300,9 @@ def _dependencies(data: Mapping[str, Any]) -> list[str]:
 
 def _name(text: str) -> str:
     """The name in a requirement; empty if it is none."""
-    try:
+    with suppress(InvalidRequirement):
         return canonicalize_name(Requirement(text).name)
-    except InvalidRequirement:
-        return ""
+    return ""
 
 
 def _python_marker(text: str) -> str:

@@ -134,18 +134,16 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
         if given := _NAME.match(line):
             name = given[1]
             if not _SCENARIO.match(name) or name == MIX:
-                raise UserError(
-                    f"{where}: '{name}' is not a name: use lower-case letters, digits and '-' ('{MIX}' is taken)"
-                )
+                how = f"use lower-case letters, digits and '-' ('{MIX}' is taken)"
+                raise UserError(f"{where}: '{name}' is not a name: {how}")
         if given := _WEIGHT.match(line):
             if not given[1].isdecimal() or not 1 <= int(given[1]) <= MOST_WEIGHT:
                 raise UserError(f"{where}: weight '{given[1]}' is not a whole number from 1 to {MOST_WEIGHT}")
             weight = int(given[1])
     request = _REQUEST.match(request_lines[0])
     if not request or request[1] not in METHODS:
-        raise UserError(
-            f"{where}: '{request_lines[0][:80]}' is not a target: write METHOD and a URL path, such as GET /products/1"
-        )
+        how = "write METHOD and a URL path, such as GET /products/1"
+        raise UserError(f"{where}: '{request_lines[0][:80]}' is not a target: {how}")
     path = _path(request[2], where)
     headers, body = [], None
     for line in request_lines[1:]:
@@ -216,9 +214,8 @@ def lua_script(targets: Sequence[Target]) -> str:
     for number, target in enumerate(targets, 1):
         headers = ", ".join(f"[{_lua(name)}] = {_lua(value)}" for name, value in headers_of(target))
         body = f'body("body-{number}")' if target.body is not None else "nil"
-        entries.append(
-            f"  {{method = {_lua(target.method)}, path = {_lua(target.path)}, headers = {{{headers}}}, body = {body}}},"
-        )
+        request = f"method = {_lua(target.method)}, path = {_lua(target.path)}"
+        entries.append(f"  {{{request}, headers = {{{headers}}}, body = {body}}},")
     return _SCRIPT % {"targets": "\n".join(entries), "order": ", ".join(map(str, order(targets)))}
 
 

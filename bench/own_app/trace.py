@@ -39,8 +39,7 @@ _WORDS = {
 def trace_of(log: str) -> tuple[list[str], str]:
     """(lines of the last traceback, its last line with the place in the app); both empty if there is none."""
     lines = log.splitlines()
-    begins = [number for number, line in enumerate(lines) if line.strip().endswith(BEGIN)]
-    if not begins:
+    if not (begins := [number for number, line in enumerate(lines) if line.strip().endswith(BEGIN)]):
         return [], ""
     # Servers prefix each line with a time or a name.
     begin = begins[-1]
@@ -50,9 +49,9 @@ def trace_of(log: str) -> tuple[list[str], str]:
     if not body:
         return [], ""
     shown = [*_frames_of_the_app(body[:end]), body[end]]
-    place = next((found for line in reversed(shown) if (found := _place(line))), "")
-    words = _plain(body[end].strip())
-    return [BEGIN, *map(_plain, shown[-2 * MOST_FRAMES - 1 :])], f"{words}{f' ({place})' if place else ''}"
+    places = (re.match(rf'\s+File "{FOLDER}([^"]+)", line (\d+)', line) for line in reversed(shown))
+    place = next((f" ({match[1]}, line {match[2]})" for match in places if match), "")
+    return [BEGIN, *map(_plain, shown[-2 * MOST_FRAMES - 1 :])], f"{_plain(body[end].strip())}{place}"
 
 
 def hint_of(exception: str, app: str) -> str:
@@ -76,11 +75,6 @@ def _frames_of_the_app(lines: list[str]) -> Iterator[str]:
             in_app = FOLDER in line
         if in_app:
             yield line
-
-
-def _place(line: str) -> str:
-    found = re.match(rf'\s+File "{FOLDER}([^"]+)", line (\d+)', line)
-    return f"{found[1]}, line {found[2]}" if found else ""
 
 
 def _plain(line: str) -> str:

@@ -23,7 +23,6 @@ from bench.plan.measurement import Pair, SkippedCell
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.levels import Level, LoadKey
 
-SECONDS_PER_HOUR = 3600
 _EARLIER: Mapping[WaitsFor, re.Pattern[str]] = {
     WaitsFor.TIMER: re.compile(r"(?:delay|late)-(\d{1,6})\Z", re.ASCII),
     WaitsFor.UPSTREAM: re.compile(r"simple-request-(\d{1,6})\Z", re.ASCII),
@@ -181,7 +180,7 @@ class AppFacts:
     def price(self, cpu_us: float) -> float | None:
         """What a million requests cost, in the unit of the price of a CPU hour; None without a price."""
         # CPU time in µs per request equals seconds per million requests.
-        return None if self.cpu_hour_price is None else self.cpu_hour_price * cpu_us / SECONDS_PER_HOUR
+        return None if self.cpu_hour_price is None else self.cpu_hour_price * cpu_us / 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

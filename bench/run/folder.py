@@ -97,8 +97,7 @@ ADDRESSES = "addresses.tsv"
 def read_addresses(run: Path) -> Mapping[str, str]:
     """`ADDRESS:PORT` by service name; empty if all services are reached by name."""
     try:
-        lines = (run / ADDRESSES).read_text().splitlines()
-        return dict(_pair(line) for line in lines)
+        return dict(map(_pair, (run / ADDRESSES).read_text().splitlines()))
     except FileNotFoundError:
         return {}
     except ValueError as error:
@@ -126,9 +125,6 @@ def node_kinds(path: str) -> dict[str, str]:
 
     All nodes of a role are of the same kind.
     """
-    kinds: dict[str, str] = {}
-    for line in (read_bytes(f"{path}/{NODES}") or b"").decode(errors="replace").splitlines():
-        role, *others = line.split("\t")
-        if len(others) == 4:
-            kinds.setdefault(role, others[-1])
-    return kinds
+    text = (read_bytes(f"{path}/{NODES}") or b"").decode(errors="replace")
+    nodes = (line.split("\t") for line in text.splitlines())
+    return {node[0]: node[-1] for node in nodes if len(node) == 5}

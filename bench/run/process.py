@@ -88,7 +88,6 @@ def equal_sides(run: Run) -> Iterator[tuple[str, str]]:
         if service.failure or running is None:
             continue
         if (other := seen.setdefault(running, name)) != name:
-            knobs = " ".join(
-                f"{knob}={value}" for knob, value in settings.items() if settings_by_service[other].get(knob) != value
-            )
+            there = settings_by_service[other]
+            knobs = " ".join(f"{knob}={value}" for knob, value in settings.items() if there.get(knob) != value)
             yield name, f"{knobs} changes nothing in the running process: it is that of {other}"

@@ -57,11 +57,9 @@ def checkout(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str |
 def _head(git: Path) -> tuple[str | None, str | None]:
     """(commit, branch) of a repository's HEAD; None if there is none or .git is a link (in a work tree)."""
     head = text_of(git / "HEAD")
-    reference = head.partition("ref: ")[2]
-    if not reference:
+    if not (reference := head.partition("ref: ")[2]):
         return (head if COMMIT.match(head) else None), None
-    commit = text_of(git / reference)
-    if not commit:
+    if not (commit := text_of(git / reference)):
         packed = re.search(rf"^([0-9a-f]+) {re.escape(reference)}$", text_of(git / "packed-refs"), re.MULTILINE)
         commit = packed[1] if packed else ""
     return commit, reference.removeprefix("refs/heads/")

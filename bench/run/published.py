@@ -7,6 +7,7 @@ import lzma
 import shutil
 import tarfile
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from bench.core.errors import UserError
@@ -80,7 +81,6 @@ def sums_of(folder: Path) -> str:
 
 
 def _is_of(folder: Path, content: str) -> bool:
-    try:
+    with suppress(OSError):
         return (folder / MARK).read_text() == content
-    except OSError:
-        return False
+    return False

@@ -10,12 +10,11 @@ import glob
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bench.core.files import mapping, read_bytes
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
-from bench.plan.measurement import step_folder
+from bench.plan.measurement import Measurement, step_folder
 from bench.tools import tool_of
 
 HASHES = "sha256"
@@ -36,48 +35,28 @@ stops (`vegeta-share50` and the like).
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The paths of the raw files of a measurement, relative to the run's folder.
+def states_of(run: str, planned: Measurement) -> dict[str, str]:
+    """The path of each container's counters before and after the step, without `.before` and `.after`, by name.
 
-    `states` has the path of each container's counters before and after the step, without `.before` and `.after`.
+    The containers are the service's, its database's and upstream's, and those of a user's own Compose services.
     """
-
-    folder: str
-    states: Mapping[str, str]
-    in_block: bool
-
-    @property
-    def own_services(self) -> list[str]:
-        """The Compose services of a user's own app among the containers."""
-        return [name for name in self.states if name.startswith(OWN_SERVICE)]
-
-
-def places_of(run: str, folder: str, service: str, *, in_block: bool) -> Places:
-    """The paths for a service measured in this folder; `in_block`: it took turns with other services."""
-    services = f"{step_folder(folder)}/services"
+    services = f"{step_folder(planned.dir)}/services"
     own = sorted(glob.glob(f"{glob.escape(f'{run}/{services}')}/{OWN_SERVICE}*.before"))
-    names = (service, "postgres", "upstream", *(os.path.basename(path).removesuffix(".before") for path in own))
-    return Places(folder, {name: f"{services}/{name}" for name in names}, in_block)
+    others = (os.path.basename(path).removesuffix(".before") for path in own)
+    return {name: f"{services}/{name}" for name in (planned.container, "postgres", "upstream", *others)}
 
 
-def output_name(tool: str) -> str:
-    """The name of the tool's output file, which is parsed."""
-    return tool_of(tool).output
-
-
-def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
+def read_files(run: str, planned: Measurement) -> dict[str, bytes | None]:
     """The content of each raw file of one measurement, by name; None for files that cannot be read.
 
     Files shared by the windows of a block are left out, because they are rewritten when an interrupted block resumes.
     """
-    folder = places.folder
-    names = [output_name(tool), "tool.json", "knee.json"]
-    paths = [f"{folder}/{name}" for name in names]
-    if not places.in_block:
-        paths += [f"{path}.{when}" for path in places.states.values() for when in ("before", "after")]
-    files = {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
-    return files | {name: read_bytes(f"{run}/{folder}/{name}") for name in tool_of(tool).more_files}
+    tool = tool_of(planned.tool)
+    paths = [f"{planned.dir}/{name}" for name in (tool.output, "tool.json", "knee.json")]
+    if not planned.in_block:
+        paths += [f"{path}.{when}" for path in states_of(run, planned).values() for when in ("before", "after")]
+    paths += [f"{planned.dir}/{name}" for name in tool.more_files]
+    return {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
 
 
 def hashes_of(files: Mapping[str, bytes | None]) -> dict[str, str]:

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, items, mapping, need_no_links, read_bytes
+from bench.core.files import as_json, as_object, items, mapping, need_no_links, read_bytes
 from bench.matrix.start_command import StartCommand
+from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run.common_rates import path_of
 from bench.run.facts import RunFacts, run_facts_of
-from bench.run.image_facts import image_bytes, image_of, pretty_name
-from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
+from bench.run.raw_files import changed_plan, changes, read_files, states_of
 from bench.run.retries import SPOILED
+from bench.tools import tool_of
 
 RUNNING_ANSWERS = "answers.json"
 """The expected answers of a server that is already running; only such servers have this file."""
@@ -81,6 +82,8 @@ class ServiceFacts:
     failure: tuple[str, str] | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     image_bytes: int | None = None
+    layers: tuple[str, ...] = ()
+    """The layers of its image."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """The container's counters when the service was ready and idle."""
     folder_bytes: int = 0
@@ -129,17 +132,14 @@ def read_run(path: str) -> Run:
     if content is None:
         faults.append("run.json: not a JSON object; only plan.jsonl says what was run")
     elif type(schema := content.get("schema", SCHEMA)) is not int or schema != SCHEMA:
-        raise UserError(
-            f"{Path(path).name}/run.json is of schema {shortened(schema)}, this version reads {SCHEMA}: {NEWER}"
-        )
+        other = f"schema {shortened(schema)}, this version reads {SCHEMA}"
+        raise UserError(f"{Path(path).name}/run.json is of {other}: {NEWER}")
     changed = tuple(changed_plan(path, content or {}))
-    faults += [
-        f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed
-    ]
+    edited = "is not what the run was planned with: its sha256 is not the one in run.json"
+    faults += [f"{name} {edited}" for name in changed]
     if parts := (read_bytes(f"{path}/{CHANGED_PARTS}") or b"").decode(errors="replace").split():
-        faults.append(
-            f"{', '.join(parts)} of the project changed while this run was measured: its figures may be of two versions"
-        )
+        meanwhile = "of the project changed while this run was measured: its figures may be of two versions"
+        faults.append(f"{', '.join(parts)} {meanwhile}")
     planned: dict[str, Measurement] = {}
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
@@ -164,15 +164,15 @@ def read_run(path: str) -> Run:
 
 def read_raw(run: str, planned: Measurement) -> Raw:
     """The raw files of a measurement."""
-    places = places_of(run, planned.dir, planned.container, in_block=planned.in_block)
-    folder, files, name = f"{run}/{planned.dir}", read_files(run, places, planned.tool), output_name(planned.tool)
+    folder, files, name = f"{run}/{planned.dir}", read_files(run, planned), tool_of(planned.tool).output
     whose = {planned.container: "server", "postgres": "database"}
-    ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in places.states.items()}
+    ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in states_of(run, planned).items()}
     before, after = ends[planned.container]
     faults: list[str] = []
     meta = _object(read_bytes(f"{folder}/meta.json"), "meta.json", faults)
     tool = _object(files["tool.json"], "tool.json", faults)
     output = files[name]
+    rates = read_bytes(f"{run}/{path_of(planned.table)}") if planned.share_of else None
     if meta is not None and meta.get("id") != planned.id:
         faults.append(f"meta.json belongs to measurement {shortened(meta.get('id'))}")
     return Raw(
@@ -185,11 +185,9 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         after=after,
         lag=_object(files.get("lag.json"), "lag.json", faults),
         knee=_object(files.get("knee.json"), "knee.json", faults) if planned.knee_p99_s else None,
-        common_rates=_object(read_bytes(f"{run}/{path_of(planned.table)}"), "the table's common rates", faults)
-        if planned.share_of
-        else None,
+        common_rates=_object(rates, "the table's common rates", faults),
         faults=tuple(faults),
-        own_services={one: ends[one] for one in places.own_services},
+        own_services={one: counters for one, counters in ends.items() if one.startswith(OWN_SERVICE)},
         changes=tuple(changes(files, meta)),
         database=ends["postgres"],
         upstream=ends["upstream"],
@@ -199,16 +197,17 @@ def read_raw(run: str, planned: Measurement) -> Raw:
 def read_service(run: str, name: str) -> ServiceFacts:
     """The facts about a service in `raw/services/NAME`."""
     folder = f"raw/services/{name}"
+    failed = read_bytes(f"{run}/{folder}/failure.json")
+    failure = None if failed is None else _failure(as_object(failed))
     if os.path.exists(f"{run}/{folder}/{RUNNING_ANSWERS}"):
-        failed = read_bytes(f"{run}/{folder}/failure.json")
-        return _already_running(name, None if failed is None else _failure(as_object(failed)))
+        return _already_running(name, failure)
     missing: dict[str, str] = {}
-    image = read_bytes(f"{run}/{folder}/image.json")
-    image_id, made = image_of(image)
-    base_label = made or pretty_name(read_bytes(f"{run}/{folder}/os-release.txt"))
+    inspected = read_bytes(f"{run}/{folder}/image.json")
+    image_id, made, size, layers = _image(inspected)
+    base_label = made or _pretty_name(read_bytes(f"{run}/{folder}/os-release.txt"))
     for fact, value in (("image_id", image_id), ("base_label", base_label)):
         if value is None:
-            missing[fact] = f"{folder}/image.json " + ("is missing" if image is None else "does not say")
+            missing[fact] = f"{folder}/image.json " + ("is missing" if inspected is None else "does not say")
     build = read_bytes(f"{run}/{folder}/python.txt")
     python_build = " ".join(build.decode("utf-8", "replace").split()) if build else None
     jit = _jit(read_bytes(f"{run}/{folder}/jit.txt"))
@@ -219,12 +218,11 @@ def read_service(run: str, name: str) -> ServiceFacts:
     packages = read_bytes(f"{run}/{folder}/packages.txt")
     if packages is None:
         missing["packages_file"] = missing["packages_sha256"] = f"{folder}/packages.txt is missing"
-    limits = None if (text := read_bytes(f"{run}/{folder}/limits.txt")) is None else _counters(text)
+    limits = None if (text := read_bytes(f"{run}/{folder}/limits.txt")) is None else counters_of(text)
     if not limits or "null" in limits:
         missing["limits"] = (limits or {}).get("null") or f"{folder}/limits.txt is missing or empty"
     command, unknown = _command(as_object(read_bytes(f"{run}/{folder}/{COMMAND}") or b""))
     missing |= {"command": unknown} if unknown else {}
-    failed = read_bytes(f"{run}/{folder}/failure.json")
     return ServiceFacts(
         name=name,
         command=command,
@@ -237,9 +235,10 @@ def read_service(run: str, name: str) -> ServiceFacts:
         packages_file=None if packages is None else f"{folder}/packages.txt",
         packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
         limits=None if "limits" in missing else limits,
-        failure=None if failed is None else _failure(as_object(failed)),
+        failure=failure,
         missing=missing,
-        image_bytes=image_bytes(image),
+        image_bytes=size,
+        layers=layers,
         idle=_idle(run, name),
         folder_bytes=folder_bytes(run, name),
         start_s=_seconds_between(read_bytes(f"{run}/{folder}/started.txt")),
@@ -247,7 +246,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
 
 
 def _idle(run: str, name: str) -> dict[str, str]:
-    return _counters(read_bytes(f"{run}/raw/services/{name}/idle.txt"), "idle service")
+    return counters_of(read_bytes(f"{run}/raw/services/{name}/idle.txt"), "idle service")
 
 
 def folder_bytes(run: str, name: str) -> int:
@@ -274,18 +273,41 @@ def _seconds_between(data: bytes | None) -> float | None:
 def _object(data: bytes | None, name: str, faults: list[str]) -> dict[str, Any] | None:
     if data is None:
         return None
-    value = as_object(data)
-    if value is None:
+    if (value := as_object(data)) is None:
         faults.append(f"{name} is not a JSON object")
     return value
 
 
+def _image(data: bytes | None) -> tuple[str | None, str | None, int | None, tuple[str, ...]]:
+    """The id of an image, the label that says how its base was built locally, its size, and its layers.
+
+    They are from the saved `docker image inspect`; None for facts that it lacks. Pulled bases have no such label.
+    """
+    value = as_json(data or b"null")
+    image = mapping(value[0] if isinstance(value, list) and value else value)
+    image_id, size = image.get("Id"), image.get("Size")
+    label = mapping(mapping(image.get("Config")).get("Labels")).get("bench.base.made")
+    layers = items(mapping(image.get("RootFS")).get("Layers"))
+    return (
+        image_id if isinstance(image_id, str) else None,
+        label if isinstance(label, str) else None,
+        size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None,
+        tuple(map(str, layers)),
+    )
+
+
+def _pretty_name(data: bytes | None) -> str | None:
+    """PRETTY_NAME of os-release; with it, a base that was built elsewhere is not mistaken for an official one."""
+    found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
+    return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None
+
+
 def _ends(path: str, whose: str) -> Ends:
-    before, after = (_counters(read_bytes(f"{path}.{when}"), whose) for when in ("before", "after"))
+    before, after = (counters_of(read_bytes(f"{path}.{when}"), whose) for when in ("before", "after"))
     return before, after
 
 
-def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
+def counters_of(data: bytes | None, whose: str = "server") -> dict[str, str]:
     """The `key value` lines of a counters file; if there are no counters, the key `null` has the reason."""
     if data is None:
         return {"null": f"the {whose}'s counters were not saved"}
@@ -297,7 +319,7 @@ def _jit(data: bytes | None) -> str | None:
     """The state of CPython's JIT as its interpreter reports it; None if unknown."""
     if data is None:
         return None
-    reported = _counters(data)
+    reported = counters_of(data)
     if "null" in reported:
         return reported["null"]
     if reported.get("available") != "True":

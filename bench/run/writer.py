@@ -39,11 +39,8 @@ def write_run(
     facts: Mapping[str, Any],
 ) -> None:
     """Write the files. run.json, with the hashes of the others, comes last: a folder that has it is complete."""
-    services = [
-        replace(service, wheel=service.wheel and f"{folder}/{PACKAGES}/{service.wheel}")
-        for service in services
-        if not service.url
-    ]
+    ours = [service for service in services if not service.url]
+    services = [replace(one, wheel=one.wheel and f"{folder}/{PACKAGES}/{one.wheel}") for one in ours]
     write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     limits |= {"PROFILE_TABLES": "yes"} if facts.get("profile") else {}
@@ -66,6 +63,7 @@ def run_facts(
     name: str, plan: Plan, settings: Mapping[str, str], seed: int, options: argparse.Namespace
 ) -> dict[str, Any]:
     """The content of run.json for a planned run, without its services."""
+    with_defaults = plan.events or any(service.framework.own for service in plan.services)
     return {
         "schema": 1,
         "run": name,
@@ -81,12 +79,7 @@ def run_facts(
         "knobs": dict(settings),
         **provenance(),
         "tables_in_turns": [
-            {
-                "scenario": t.first.scenario,
-                "tool": t.first.tool,
-                "level": t.first.level.text,
-                "waits": t.waits,
-            }
+            {"scenario": t.first.scenario, "tool": t.first.tool, "level": t.first.level.text, "waits": t.waits}
             | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
             | {"looks": list(table_looks(plan.turn_rounds))}
             | ({"shares": [level.text for level in t.shares]} if t.shares else {})
@@ -96,12 +89,8 @@ def run_facts(
         "skipped": as_plain(plan.skips),
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),
-        **({"defaults": defaults_facts(plan.services, settings)} if plan.events or _own(plan) else {}),
+        **({"defaults": defaults_facts(plan.services, settings)} if with_defaults else {}),
     }
-
-
-def _own(plan: Plan) -> bool:
-    return any(service.framework.own for service in plan.services)
 
 
 def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -165,8 +154,7 @@ _ELSEWHERE = ("documented", "command", "lacks")
 
 def _notes(service: Service, settings: Mapping[str, str], own_locks: Mapping[str, Path]) -> dict[str, Any]:
     """Notes on the service's server; how to start it elsewhere only for a user's own app."""
-    notes = service.server.notes
-    if notes is None:
+    if (notes := service.server.notes) is None:
         return {}
     texts = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
     if own := service.framework.own:

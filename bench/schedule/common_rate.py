@@ -96,10 +96,8 @@ def rates_of(
     speeds, left_out = _speeds(table_records)
     common_rates = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
     if most is None:
-        return replace(
-            common_rates,
-            reason=f"what {OPEN_LOOP} can send is not known: it has no valid measurement of the null server",
-        )
+        why = f"what {OPEN_LOOP} can send is not known: it has no valid measurement of the null server"
+        return replace(common_rates, reason=why)
     if not speeds:
         return replace(common_rates, reason="no service has a speed: none has a valid window in the first round")
     levels = {level.text: level for level in table_records.table.shares}
@@ -107,16 +105,12 @@ def rates_of(
     # All shares must have the same services, so the largest share decides: there the client is the limit first.
     best = min(max(speeds.values()), most / max(shares.values()))
     slow = {name: speed for name, speed in speeds.items() if speed < LEAST_OF_BEST * best}
-    left_out |= {
-        name: f"left out: {number(speed)} requests/s would drag the common rate below a tenth of the best's"
-        for name, speed in slow.items()
-    }
+    drags = "requests/s would drag the common rate below a tenth of the best's"
+    left_out |= {name: f"left out: {number(speed)} {drags}" for name, speed in slow.items()}
     slowest = min(speeds.keys() - slow.keys(), key=lambda name: (speeds[name], name))
-    found_knees = {
-        name: lowest
-        for name, level in levels.items()
-        if level.knee_p99_s and (lowest := knee(table_records.table.scenario, level.knee_p99_s))
-    }
+    limits_s = {name: level.knee_p99_s for name, level in levels.items() if level.knee_p99_s}
+    searched = {name: knee(table_records.table.scenario, limit_s) for name, limit_s in limits_s.items()}
+    found_knees = {name: lowest for name, lowest in searched.items() if lowest}
     wanted = {name: shares[name] * speeds[slowest] for name, level in levels.items() if not level.knee_p99_s}
     wanted |= {name: shares[name] * rate for name, (_, rate) in found_knees.items()}
     return replace(

@@ -15,7 +15,7 @@ from bench.records.record import MEASURED
 from bench.run import retries
 from bench.run.facts import read_run_facts
 from bench.run.process import EQUAL
-from bench.run.reader import COMMAND, RUNNING_ANSWERS, Run, read_run
+from bench.run.reader import COMMAND, RUNNING_ANSWERS, Run, counters_of, read_run
 from bench.schedule.build_log import LONGEST, build_error, with_advice
 from bench.schedule.finished import last_words
 from bench.schedule.steps import steps_of
@@ -71,8 +71,7 @@ def record_failure(folder: Path, cause: str, detail: str) -> str:
 
 def out_of_memory(folder: Path) -> bool:
     """Whether the kernel killed a process of the service at its container's memory limit, according to state.txt."""
-    text = (read_bytes(str(folder / "state.txt")) or b"").decode(errors="replace")
-    state = dict(words for line in text.splitlines() if len(words := line.split()) == 2)
+    state = counters_of(read_bytes(str(folder / "state.txt")))
     return state.get("oom_killed") == "true" or state.get("oom_kill", "0") != "0"
 
 

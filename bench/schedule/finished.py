@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from bench.core.formats import printable
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER
 from bench.plan.measurement import Measurement
 from bench.records.record import Outcome
-from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
+from bench.run.raw_files import HASHES, hashes_of, read_files
 from bench.schedule.steps import Step
 from driver.messages import FINISHED, Finished, MessageError, message, read
 
@@ -34,23 +34,13 @@ def read_finished(folder: Path) -> Finished | None:
         raise UserError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A step was lost, not through a fault of its services: the outcome of its measurements, and the reason."""
-
-    outcome: Outcome
-    words: str
-
-
-def lost_of(seen: Finished) -> Lost | None:
-    """Why the step was lost; None if it was not."""
+def lost_of(seen: Finished) -> tuple[Outcome, str] | None:
+    """The outcome of a step that was lost, not through a fault of its services, and why; None if it was not."""
     if seen.ended_dependencies:
-        return Lost(Outcome.LOST, f"{', '.join(seen.ended_dependencies)} ended during it")
+        return Outcome.LOST, f"{', '.join(seen.ended_dependencies)} ended during it"
     if seen.unreached:
-        return Lost(
-            Outcome.UNREACHED,
-            f"{', '.join(seen.unreached)} answered on its own machine but not to the load generator",
-        )
+        words = "answered on its own machine but not to the load generator"
+        return Outcome.UNREACHED, f"{', '.join(seen.unreached)} {words}"
     return None
 
 
@@ -62,9 +52,8 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
         folder = run / name
         folder.mkdir(parents=True, exist_ok=True)
         if lost := lost_of(seen):
-            meta |= {"outcome": lost.outcome, "detail": lost.words}
-        places = places_of(str(run), name, line.container, in_block=step.in_block)
-        meta[HASHES] = hashes_of(read_files(str(run), places, line.tool))
+            meta["outcome"], meta["detail"] = lost
+        meta[HASHES] = hashes_of(read_files(str(run), line))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
 
@@ -128,7 +117,6 @@ def _times(path: Path) -> dict[str, int]:
 
 
 def _lines(path: Path) -> Sequence[str]:
-    try:
+    with suppress(FileNotFoundError):
         return path.read_text(errors="surrogateescape").split("\n")
-    except FileNotFoundError:
-        return ()
+    return ()

@@ -92,7 +92,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
     # Not for a search for a knee, which itself repeats trials that noise has spoiled.
     alone = not (step.held or step.tells_rates or step.finds_knee or step.first.event)
     again = alone and step.seconds <= state.retry_s
-    again = again and retries.may_be_noisy(folder / step.dir, null=step.mode == "null")
+    again = again and retries.may_be_noisy(folder / step.dir, null=step.first.mode == "null")
     if again and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because of noise on the host ({noise})")

@@ -50,16 +50,12 @@ def begin(run: Path) -> list[str]:
     found = (one for table in rankings for one in profiles_of(source, services, table) if not one.missing)
     usable = {(one.table, one.service) for one in found}
     left = [one for one in windows if (one.load, one.service) not in usable]
-    write_file(run / QUEUE, "".join(f"{_under_way(one).to_line()}\n" for one in left))
+    made = (replace(one, dir=window_folder(step_folder(one.dir) + UNDER_WAY, one)) for one in left)
+    write_file(run / QUEUE, "".join(f"{window.to_line()}\n" for window in made))
     named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
     refused = (f"{name} is not sampled: {why}" for name in named if (why := cannot_sample(source.facts.service(name))))
     many = [f"sampling {len(left)} services under the load of their tables"] if left else []
     return [*refused, *many]
-
-
-def _under_way(window: Measurement) -> Measurement:
-    step = step_folder(window.dir)
-    return replace(window, dir=window_folder(step + UNDER_WAY, window))
 
 
 def next_window(run: Path) -> str:

@@ -64,8 +64,7 @@ def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) ->
     _record_last(source)
     reopen(source)
     journal.rebuild(source)
-    alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
-    retry_s = retries.RETRIES * alone
+    retry_s = retries.RETRIES * sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
     progress = Progress(began=now, ends=max_time_s)
     return next_round(source, RunState(progress, max_time_s=max_time_s, retry_s=retry_s, lanes=lanes), now)
 
@@ -92,7 +91,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     """
     steps = tuple(_of_verified(Path(source.path), steps_of(source.planned)))
     lines = journal.read(source.path)
-    in_turns = any(step.mode == "turns" for step in steps)
+    in_turns = any(step.first.mode == "turns" for step in steps)
     settled = journal.settled(source, lines) if in_turns else set[LoadKey]()
     left = tuple(open_steps(steps, {line.id for line in lines if line.kind in (journal.TRIED, journal.DONE)}, settled))
     count, seconds = state.progress.done + len(left), sum(step.seconds for step in left)
@@ -128,8 +127,7 @@ def record_finished(folder: Path, step: Step, at: Path) -> str:
 
     If the step was lost and can be repeated, nothing is recorded and the reason is returned.
     """
-    seen = read_finished(at)
-    if seen is None:
+    if (seen := read_finished(at)) is None:
         raise UserError(f"{at} has no {FINISHED}: step {step.id} did not finish")
     if not (lost := _lost(folder, step, seen)):
         record_step(folder, step, seen)
@@ -139,15 +137,14 @@ def record_finished(folder: Path, step: Step, at: Path) -> str:
 
 def _lost(folder: Path, step: Step, seen: Finished) -> str:
     lost = lost_of(seen)
-    return lost.words if lost and retries.may_be_lost(folder / step.dir) else ""
+    return lost[1] if lost and retries.may_be_lost(folder / step.dir) else ""
 
 
 def _record_last(source: Run) -> None:
     """Record the last step of each lane, if a loop was interrupted between its end and its recording."""
     folder = Path(source.path)
     for at in lane_folders(folder):
-        seen = read_finished(at)
-        if seen is None:
+        if (seen := read_finished(at)) is None:
             continue
         for step in steps_of(source.planned):
             # A lost step is measured again.

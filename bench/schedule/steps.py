@@ -30,11 +30,6 @@ class Step:
         return self.first.step
 
     @property
-    def mode(self) -> str:
-        """The mode of its first line: solo, null, turns or event."""
-        return self.first.mode
-
-    @property
     def held(self) -> bool:
         """Whether it is a block of tables: its loads take turns, at a common rate one long turn each."""
         return self.first.mode in ("turns", "rate")
@@ -47,7 +42,7 @@ class Step:
     @property
     def tells_rates(self) -> bool:
         """Whether common rates need it: it loads the null server with the open-loop tool."""
-        return self.mode == "null" and self.first.open_loop
+        return self.first.mode == "null" and self.first.open_loop
 
     @property
     def finds_knee(self) -> bool:
@@ -108,11 +103,8 @@ class Step:
         ids: Collection[str] = (),
     ) -> Step | None:
         """The block without these tables, services and measurements; None if nothing is left."""
-        kept = [
-            line
-            for line in self.lines
-            if line.table not in tables and line.service not in services and line.id not in ids
-        ]
+        kept = [line for line in self.lines if line.table not in tables and line.service not in services]
+        kept = [line for line in kept if line.id not in ids]
         if len(kept) == len(self.lines) or not kept:
             return self if kept else None
         seconds = self.seconds * len(kept) / len(self.lines)
@@ -174,15 +166,11 @@ def _rounds(steps: Iterable[Step]) -> dict[LoadKey, dict[int, float]]:
     return rounds
 
 
-Group = tuple[str, ...]
-
-
-def group_of(step: Step) -> Group:
+def group_of(step: Step) -> tuple[str, ...]:
     """What stays on one lane: a block, or the solo windows that differ only in settings, package, tool and level."""
-    if step.mode != "solo":
-        return (step.id,)
     first = step.first
-    return first.server, first.framework, first.python, first.base, first.scenario
+    alike = (first.server, first.framework, first.python, first.base, first.scenario)
+    return alike if first.mode == "solo" else (step.id,)
 
 
 def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:

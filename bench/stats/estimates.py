@@ -1,4 +1,4 @@
-"""The mean of logarithms over rounds, with its interval.
+"""Intervals of the t distribution.
 
 The difference of two speeds is d = ln(B/A): positive if B is better, 0 if there is no difference, and swapping A and B
 only changes the sign.
@@ -7,10 +7,7 @@ only changes the sign.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from statistics import fmean, stdev
 
 ERRORS = 0.05
 """The highest accepted probability of a false difference, over all looks together."""
@@ -36,41 +33,6 @@ class Interval:
         return -most < self.low and self.high < most
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The mean of n values, with its standard error.
-
-    A standard error needs at least two different values; without it, the interval is infinite.
-    """
-
-    values: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if not self.values or not all(map(math.isfinite, self.values)):
-            raise ValueError(f"no finite values: {self.values}")
-
-    @property
-    def n(self) -> int:
-        """The number of values."""
-        return len(self.values)
-
-    @cached_property
-    def mean(self) -> float:
-        """The arithmetic mean; for logarithms, the logarithm of the geometric mean."""
-        return fmean(self.values)
-
-    @cached_property
-    def error(self) -> float | None:
-        """Standard error of the mean; None if the values have no spread."""
-        if self.n < 2 or (spread := stdev(self.values)) < LEAST_SPREAD:
-            return None
-        return spread / math.sqrt(self.n)
-
-    def interval(self, confidence: float) -> Interval:
-        """The t interval of the mean."""
-        return t_interval(self.mean, self.error, self.n - 1, confidence)
-
-
 def t_quantile(confidence: float, df: float) -> float:
     """The half-width of the t interval, in standard errors with `df` degrees of freedom."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but scipy.stats takes most of a second to load
@@ -82,9 +44,3 @@ def t_interval(mean: float, error: float | None, df: float, confidence: float) -
     """The t interval around `mean`; infinite without a standard error."""
     reach = math.inf if error is None else error * t_quantile(confidence, df)
     return Interval(mean - reach, mean + reach, confidence)
-
-
-def estimate(values: Iterable[float]) -> Estimate | None:
-    """The estimate from these values; None for no values."""
-    kept = tuple(values)
-    return Estimate(kept) if kept else None

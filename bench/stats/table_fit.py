@@ -20,6 +20,7 @@ real (`bench.stats.shrinkage`), and what remains open is part of the standard er
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -135,9 +136,8 @@ def _check(observations: Sequence[Observation]) -> None:
         if not math.isfinite(observation.value):
             raise ValueError(f"no finite value: {observation}")
         if rounds.setdefault(observation.window, observation.round) != observation.round:
-            raise ValueError(
-                f"window {observation.window} is in rounds {rounds[observation.window]} and {observation.round}"
-            )
+            both = f"{rounds[observation.window]} and {observation.round}"
+            raise ValueError(f"window {observation.window} is in rounds {both}")
         if (observation.window, observation.service) in seen:
             raise ValueError(f"{observation.service} is in window {observation.window} twice")
         seen.add((observation.window, observation.service))
@@ -155,9 +155,7 @@ def _components(observations: Sequence[Observation], services: Sequence[str]) ->
 def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data:
     import numpy as np
 
-    sizes: dict[int, int] = {}
-    for one in observations:
-        sizes[one.window] = sizes.get(one.window, 0) + 1
+    sizes = Counter(one.window for one in observations)
     kept = [one for one in observations if sizes[one.window] > 1]
     window_names, window = np.unique(np.array([one.window for one in kept], dtype=int), return_inverse=True)
     round_names, number = np.unique(np.array([one.round for one in kept], dtype=int), return_inverse=True)
@@ -227,14 +225,12 @@ def _turn_bias(data: Data) -> TurnBias:
     real = shrinkage(means[measured].tolist(), np.maximum(noise[measured], LEAST_SPREAD**2).tolist())
     share, variance = np.zeros(data.count), np.full(data.count, real.spread**2)
     share[measured] = real.share
-    variance[measured] = (
-        noise[measured] * real.share * (1 - real.share) + real.variance * (means[measured] - real.mean) ** 2
-    )
+    unsure = real.variance * (means[measured] - real.mean) ** 2
+    variance[measured] = noise[measured] * real.share * (1 - real.share) + unsure
     pairs = (variance[:, None] + variance) * (1 - np.eye(data.count))
     of_service = real.mean + share * (np.where(measured, means, real.mean) - real.mean)
-    return TurnBias(
-        of_service[data.service] + share[data.service] * (excess - means[data.service]), of_service, pairs, known=True
-    )
+    of_value = of_service[data.service] + share[data.service] * (excess - means[data.service])
+    return TurnBias(of_value, of_service, pairs, known=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from statistics import fmean, stdev
 
 from bench.plan.interim_looks import LOOKS
-from bench.stats.estimates import ERRORS, Interval, estimate
+from bench.stats.estimates import ERRORS, LEAST_SPREAD, Interval, t_interval
 from bench.stats.table_fit import Observation, fit_table
 from bench.stats.table_verdicts import FASTER, NO_WINNER, SLOWER, Difference, differences
 
@@ -35,12 +36,12 @@ def merged_interval(merged: float, rounds: Iterable[float], confidence: float) -
 
     None for fewer than `LEAST_ROUNDS` rounds, or if they do not vary.
     """
-    values = [math.log(value) for value in rounds if value > 0]
-    logs = estimate(values)
-    if logs is None or logs.n < LEAST_ROUNDS or logs.error is None or merged <= 0:
+    logs = [math.log(value) for value in rounds if value > 0]
+    if len(logs) < LEAST_ROUNDS or merged <= 0 or (spread := stdev(logs)) < LEAST_SPREAD:
         return None
-    around = logs.interval(confidence)
-    return Interval(merged * math.exp(around.low - logs.mean), merged * math.exp(around.high - logs.mean), confidence)
+    mean = fmean(logs)
+    around = t_interval(mean, spread / math.sqrt(len(logs)), len(logs) - 1, confidence)
+    return Interval(merged * math.exp(around.low - mean), merged * math.exp(around.high - mean), confidence)
 
 
 def family_level(families: int) -> float:
@@ -58,9 +59,8 @@ def differences_of(
     known = {name: own for name, own in rounds.items() if len(own) >= LOOKS[0] and min(own.values()) > 0}
     if len(known) < 2:
         return {}
-    seen = [
-        Observation(turn, turn, name, -math.log(value)) for name, own in known.items() for turn, value in own.items()
-    ]
+    values = [(turn, name, -math.log(value)) for name, own in known.items() for turn, value in own.items()]
+    seen = [Observation(turn, turn, name, value) for turn, name, value in values]
     found = differences(fit_table(seen), level, margin=MARGIN, least=LEAST)
     return {pair: _shown(one, math.log(merged[one.j] / merged[one.i])) for pair, one in found.items()}
 

@@ -178,8 +178,7 @@ def _arithmetic(evidence: Evidence) -> Iterator[Cause]:
     parsed = evidence.parsed
     if parsed is None:
         return
-    details = (*_rates(evidence, parsed), *_counts(evidence.planned, parsed), *_little(evidence, parsed))
-    if details:
+    if details := (*_rates(evidence, parsed), *_counts(evidence.planned, parsed), *_little(evidence, parsed)):
         yield Cause("arithmetic", "; ".join(details))
 
 

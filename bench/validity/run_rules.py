@@ -17,9 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.core.formats import plural
 from bench.core.waits import Wait, WaitsFor
 from bench.plan.cpus import server_cpus
 from bench.plan.measurement import IN_BLOCKS
+from bench.records.counters import whole
 from bench.records.evidence import MAX_BUSY
 from bench.records.record import MEASURED, Cause, Record
 from bench.run.facts import RunFacts
@@ -79,8 +81,7 @@ def busy_ratio(record: Record, knobs: Mapping[str, Any]) -> float | None:
 
 def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
     """How many worker processes the service of a record was started with."""
-    text = record.settings.get("WORKERS") or str(knobs.get("WORKERS") or "1")
-    return int(text) if text.isascii() and text.isdigit() else 1
+    return whole(record.settings.get("WORKERS") or knobs.get("WORKERS")) or 1
 
 
 def most_possible(record: Record, facts: RunFacts) -> tuple[float, str] | None:
@@ -90,18 +91,16 @@ def most_possible(record: Record, facts: RunFacts) -> tuple[float, str] | None:
         return None
     at_once, whose = record.connections, f"{record.connections} connections"
     if facts.service(record.service).concurrent is False:
-        text = record.settings.get("WORKERS") or facts.workers
-        if text.isascii() and text.isdigit() and 0 < int(text) < at_once:
-            at_once = int(text)
-            whose = f"{text} worker{'s' * (at_once > 1)}, one request at a time each"
+        workers = whole(record.settings.get("WORKERS") or facts.workers) or 0
+        if 0 < workers < at_once:
+            at_once, whose = workers, f"{plural(workers, 'worker')}, one request at a time each"
     return at_once / wait_s, f"{whose}, each response after {1000 * wait_s:g} ms"
 
 
 def least_wait_s(wait: Wait | None, knobs: Mapping[str, Any]) -> float:
     """How long each response waits at least, in seconds; 0 if unknown."""
     if wait and wait.on is WaitsFor.UPSTREAM and not wait.ms:
-        usual = str(knobs.get("UPSTREAM_DELAY_MS") or "0")
-        return int(usual) / 1000 if usual.isascii() and usual.isdigit() else 0.0
+        return (whole(knobs.get("UPSTREAM_DELAY_MS")) or 0) / 1000
     return wait.ms / 1000 if wait else 0.0
 
 
@@ -162,14 +161,10 @@ def _client(record: Record) -> str:
 
 def noise_of(record: Record, limits: NoiseLimits) -> str:
     """Noise above the limits in a window measured alone, as text; empty for windows in blocks or if unknown."""
-    return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and record.mode not in IN_BLOCKS else ""
-
-
-def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
-    if record.steal_ratio is not None and record.steal_ratio > limits.steal:
-        yield f"steal {record.steal_ratio:.1%}"
-    if record.foreign_ratio is not None and record.foreign_ratio > limits.foreign:
-        yield f"foreign CPU {record.foreign_ratio:.1%}"
+    if record.outcome != MEASURED or record.mode in IN_BLOCKS:
+        return ""
+    shares = (("steal", record.steal_ratio, limits.steal), ("foreign CPU", record.foreign_ratio, limits.foreign))
+    return ", ".join(f"{name} {share:.1%}" for name, share, most in shares if share is not None and share > most)
 
 
 def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits, knobs: Mapping[str, Any]) -> Record:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.analysis.runs.bisection import Commit, commit_verdict
-from bench.analysis.runs.compatibility import Compatibility, Discrepancy, conditions
+from bench.analysis.runs.compatibility import Discrepancy, conditions
 from bench.analysis.tables.ranking import Contrast, Metric
 from bench.core.errors import UserError
 from bench.core.formats import first_of
@@ -27,10 +27,11 @@ def discrepancy_words(discrepancy: Discrepancy) -> str:
     return f"{kind}: {discrepancy.name}: {discrepancy.one} vs {discrepancy.other}{why}"
 
 
-def compatibility_lines(compatibility: Compatibility) -> list[str]:
+def compatibility_lines(discrepancies: Sequence[Discrepancy]) -> list[str]:
     """One line per difference, then the result."""
-    last = "comparable" if compatibility.comparable else f"not comparable: {compatibility.cause}"
-    return [*map(discrepancy_words, compatibility.differences), last]
+    causes = dict.fromkeys(found.name for found in discrepancies if found.forbids)
+    last = f"not comparable: {', '.join(causes)}" if causes else "comparable"
+    return [*map(discrepancy_words, discrepancies), last]
 
 
 Layers = Mapping[str, Sequence[str]]

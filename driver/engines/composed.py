@@ -30,13 +30,12 @@ class Composed(Engine):
         while True:
             try:
                 create_connection(DATABASE, timeout=1).close()
+                return
             except OSError as error:
                 if monotonic() > end:
                     words = f"the database does not answer ({error}): docker-compose logs postgres"
                     raise Failure(RUN, words) from None
                 sleep(POLL_S)
-            else:
-                return
 
     def start(self, step: Step, loadgen: bool = False) -> Started:
         return Started(list(step.services))

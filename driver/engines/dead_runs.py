@@ -30,8 +30,7 @@ def remove_dead_runs() -> bool:
             name, made, folder = line.split("\t")
             if name.startswith("bench") and not _begins(made) and not is_measured(Path(folder)) and _is_dead(name):
                 say(f"removing what is left of {name}, which is no longer being measured")
-                words = ("down", "--timeout", "0", "--volumes", "--remove-orphans")
-                docker("compose", "--project-name", name, *words)
+                docker("compose", "--project-name", name, "down", "--timeout", "0", "--volumes", "--remove-orphans")
     except DockerError:
         return False
     return True
@@ -40,15 +39,16 @@ def remove_dead_runs() -> bool:
 def is_abandoned(containers: Sequence[str]) -> bool:
     """Whether no process measures the run of these containers: its lock is free, or its folder is gone."""
     label = f'{{{{index .Config.Labels "{FOLDER}"}}}}'
-    folder = docker("inspect", "--format", label, containers[0]).out.strip()
-    if not folder:
+    if not (folder := docker("inspect", "--format", label, containers[0]).out.strip()):
         return False
     path = Path(folder)
     try:
         if not path.exists():
             return path.parent.is_dir()
         if (path / "services" / "matrix.toml").is_file():
-            return _bench_has_ended(folder)
+            # In a clone: whether its `docker-compose up bench` has ended, which leaves its services up.
+            wanted = ("--filter", "label=com.docker.compose.service=bench", "--filter", f"label={FOLDER}={folder}")
+            return docker("ps", "--all", "--format", "{{.State}}", *wanted).out.strip() == "exited"
         return (path / ".writer").exists() and not is_locked(path / ".writer")
     except PermissionError:
         # Another user's run.
@@ -72,9 +72,3 @@ def _is_dead(name: str) -> bool:
     # FOLDER is set on containers that Compose started; PROJECT alone may come from an image that Compose built.
     up = docker("ps", "--quiet", "--filter", f"label={PROJECT}={name}", "--filter", f"label={FOLDER}").out.split()
     return not up or is_abandoned(up)
-
-
-def _bench_has_ended(folder: str) -> bool:
-    """Whether `docker-compose up bench` in this clone has ended, which leaves its services up."""
-    wanted = ("--filter", "label=com.docker.compose.service=bench", "--filter", f"label={FOLDER}={folder}")
-    return docker("ps", "--all", "--format", "{{.State}}", *wanted).out.strip() == "exited"

@@ -48,19 +48,12 @@ FACTS = (
     "|{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
 )
 """All facts that are needed about containers, so that one command (30 ms) serves several callers."""
-TARGET_STATE = "null no counters: not a container of this project\n"
-"""The raw file of a target."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
 DESCRIPTORS = 'for pid; do ls "/proc/$pid/fd" 2>/dev/null || [ ! -e "/proc/$pid" ] || echo unreadable; done'
 """Prints the open file descriptors of the given processes, one per line."""
-UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 CONTAINERS = 2
 """How many containers a service behind a proxy has."""
-EVERY_OTHER = "-1"
-"""For `kill`: every process of the container except the main one and the one that calls `kill`."""
-KILLED = 137
-"""The exit status of a command that got SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +106,8 @@ class LocalDocker(Engine):
                 self._to_host_network({name: facts[name].address for name in up})
             except DockerError:
                 return Started()
-        return Started(
-            [*up, *targets],
-            {name: facts[name].image_id for name in up},
-            {name: facts[name].started_ns for name in up},
-        )
+        image_ids = {name: facts[name].image_id for name in up}
+        return Started([*up, *targets], image_ids, {name: facts[name].started_ns for name in up})
 
     def before_load(self) -> None:
         """Failure if the counters cannot be read."""
@@ -200,7 +190,7 @@ class LocalDocker(Engine):
 
     def state_lines(self, service: str, state: State | None = None) -> str:
         if service in self.run.targets:
-            return TARGET_STATE
+            return "null no counters: not a container of this project\n"
         lines = self.read("counters", service)
         if role_of(service) != "server":
             return lines
@@ -241,12 +231,10 @@ class LocalDocker(Engine):
     def descriptors(self, service: str) -> int | None:
         """How many file descriptors its processes have open; None if they cannot be counted."""
         # From inside the container, for the same reason as in `signal`.
-        pids = all_pids(self.pid_of(service))
-        if not pids:
+        if not (pids := all_pids(self.pid_of(service))):
             return None
         words = ("exec", self.run.container(service), "sh", "-c", DESCRIPTORS, "sh", *map(str, pids))
-        done = docker(*words, context=self.context_of(service), timeout=20, check=False)
-        found = done.out.split()
+        found = docker(*words, context=self.context_of(service), timeout=20, check=False).out.split()
         return len(found) if found and all(map(str.isdecimal, found)) else None
 
     def signal(self, service: str, signal: str, pid: int) -> int | None:
@@ -313,7 +301,8 @@ class LocalDocker(Engine):
         name, context = self.run.container(service, number), self.context_of(service)
         told_ns, stop = None, ["stop", "-t", f"{grace_s:.0f}"]
         if every_process:
-            told_ns = self._kill(service, number, "TERM", "1", EVERY_OTHER)
+            # -1: every process of the container except the main one and the one that calls `kill`.
+            told_ns = self._kill(service, number, "TERM", "1", "-1")
             # They have their SIGTERM: some servers end at once at a second one. SIGCONT changes nothing.
             stop += ["--signal", "CONT"]
         docker(*stop, name, context=context)
@@ -335,8 +324,8 @@ class LocalDocker(Engine):
         words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *pids)
         done = docker(*words, context=context, timeout=20, check=False)
         sent_at = done.out.strip()
-        # When the main process ends at once, the kernel kills the others of its container, this command among them.
-        if done.status and not (sent_at and done.status == KILLED):
+        # When the main process ends at once, the kernel kills the others of its container (137), this command too.
+        if done.status and not (sent_at and done.status == 137):
             raise DockerError(done.last_line or f"SIG{signal} was not sent")
         return int(sent_at) if sent_at.isdigit() else None
 
@@ -421,7 +410,7 @@ class LocalDocker(Engine):
         raise Failure(RUN, f"the database has no rows after {TRIES * WAIT_S:g} s: {words}")
 
     def _up_dependencies(self) -> bool:
-        return self.up(self.run.dependencies, self.run.lane_folder / "start.log", UP)
+        return self.up(self.run.dependencies, self.run.lane_folder / "start.log", ("up", "--detach", "--no-build"))
 
     def _database_ready(self) -> bool:
         """Whether the database has its rows. A user's own database is not waited for here."""
@@ -438,8 +427,7 @@ class LocalDocker(Engine):
             self.start_dependencies()
 
     def revive(self) -> tuple[str, ...]:
-        ended = self.ended()
-        if ended:
+        if ended := self.ended():
             warn(f"{' '.join(ended)} ended during the run: started again")
             self.start_dependencies()
         return ended
@@ -519,13 +507,11 @@ def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
         done = docker("inspect", "--format", FACTS, *containers, context=context, check=False)
         if not done.status or context:
             break
-        if answers():
-            if not away:
-                break
-            away = False
-        else:
-            away = True
-            time.sleep(AWAY_S)
+        here = answers()
+        if here and not away:
+            break
+        away = not here
+        time.sleep(AWAY_S if away else 0)
     return dict(map(_facts, filter(None, done.out.splitlines())))
 
 

@@ -27,7 +27,6 @@ ASKED = {
     "os-release": "cat /etc/os-release",
     "jit": 'python3 -c "$0"',
 }
-ASKED_S = 60.0
 APART = "\f"
 
 
@@ -35,16 +34,12 @@ class ImageError(DockerError):
     """What runs in a service's image does not end, or prints too much."""
 
 
-NO_BASE = '"missing": "the base that it was built on is not here under this name"'
-
-
 def save_provenance(run: Run, service: str) -> None:
     """Writes the files, image.id last. Failure if the image of a resumed run has changed."""
     folder, facts = run.service_folder(service), run.services[service]
     image = facts.image
     image_id = _of_image(image, "{{.Id}}")
-    known = text_of(folder / "image.id")
-    if known is not None:
+    if (known := text_of(folder / "image.id")) is not None:
         if known.strip() != image_id:
             raise Failure(USER, f"the image of {service} has changed since {run.name} began: start a new run")
         return
@@ -57,7 +52,7 @@ def save_provenance(run: Run, service: str) -> None:
     # One container for all questions; form feeds separate the answers.
     script = ' && printf "\\f" && '.join(ASKED.values())
     try:
-        answers = docker(*argv, image, "sh", "-c", script, JIT, timeout=ASKED_S).out.split(APART)
+        answers = docker(*argv, image, "sh", "-c", script, JIT, timeout=60).out.split(APART)
     except DockerError as error:
         docker("rm", "--force", name, check=False)
         raise ImageError(str(error)) from error
@@ -77,9 +72,9 @@ def describe_base(base: str, image: str) -> str:
     done = docker("image", "inspect", "--format", asked, base, check=False)
     layers, _, known = ("" if done.status else done.out.strip()).partition(" ")
     of_image = _of_image(image, "{{json .RootFS.Layers}}")
-    begins = layers[:-1]
-    is_first = layers.startswith('["') and of_image.startswith((f"{begins}]", f"{begins},"))
-    return f'{{"name": "{base}", {known if is_first else NO_BASE}}}\n'
+    if not (layers.startswith('["') and of_image.startswith((f"{layers[:-1]}]", f"{layers[:-1]},"))):
+        known = '"missing": "the base that it was built on is not here under this name"'
+    return f'{{"name": "{base}", {known}}}\n'
 
 
 def _of_image(image: str, form: str) -> str:

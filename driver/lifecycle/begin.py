@@ -13,23 +13,19 @@ from driver.nodes.setup import ready_nodes
 from driver.run import open_run
 from driver.services.own_app import ready_own_app
 
-WIDEST = 120
 
-
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`begin RUN`: after the build, prepares nodes and starts database, upstream and load generator."""
     run = open_run(argv[0])
     ready_nodes(run)
     engine = engine_of(run)
     engine.start_dependencies()
     ready_own_app(engine)
-    return 0
 
 
-def report(argv: list[str]) -> int:
+def report(argv: list[str]) -> None:
     """`report RUN`: builds the report and prints its path."""
     write_report(engine_of(open_run(argv[0])))
-    return 0
 
 
 def write_report(engine: Engine) -> None:
@@ -44,8 +40,7 @@ def write_report(engine: Engine) -> None:
         return
     print(f"{folder}/report.md", flush=True)
     say(f"{folder}/index.html")
-    words = engine.told("nothing-measured", engine.run.name).strip()
-    if words:
+    if words := engine.told("nothing-measured", engine.run.name).strip():
         raise Failure(RUN, words)
 
 
@@ -54,4 +49,4 @@ def _for_reader() -> list[str]:
     if os.environ.get("BENCH_QUIET"):
         return ["--quiet"]
     colors = in_place() and not os.environ.get("NO_COLOR")
-    return ["--width", str(min(WIDEST, get_terminal_size().columns)), *(["--colors"] if colors else [])]
+    return ["--width", str(min(120, get_terminal_size().columns)), *(["--colors"] if colors else [])]

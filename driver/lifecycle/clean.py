@@ -54,7 +54,7 @@ class Left:
     under_way: list[str] = field(default_factory=list)
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`clean [OPTION...]`: see scripts/clean.sh --help."""
     parser = Parser("clean")
     for name in ("--yes", "--keep-images", "--all", "--build-cache"):
@@ -81,10 +81,9 @@ def main(argv: list[str]) -> int:
         print(f"  {path}, {run(['du', '-sh', str(path)], check=False).out.partition(chr(9))[0]}")
     if not options.yes:
         say("nothing is removed without --yes")
-        return 0
+        return
     if left.under_way:
-        words = f"nothing is removed while {left.under_way[0]} is under way: wait for it, or end it"
-        raise Failure(USER, words)
+        raise Failure(USER, f"nothing is removed while {left.under_way[0]} is under way: wait for it, or end it")
     place = docker("info", "--format", "{{.DockerRootDir}}").out.strip()
     before = _free(place)
     remove_all(root, left, images, folders, trees)
@@ -93,7 +92,6 @@ def main(argv: list[str]) -> int:
     # Unknown if the engine's disk is on another machine.
     if before:
         print(f"free on the engine's disk: {before} before, {_free(place)} now")
-    return 0
 
 
 def _days(text: str) -> int:
@@ -107,9 +105,8 @@ def is_ours(project: str, folder: str = "") -> bool:
 
     The project name bench is not enough: other people's folders have that name too.
     """
-    return bool(RUN.fullmatch(project)) or (
-        project == "bench" and bool(folder) and Path(folder, "services/matrix.toml").is_file()
-    )
+    is_clone = bool(folder) and Path(folder, "services/matrix.toml").is_file()
+    return bool(RUN.fullmatch(project)) or (project == "bench" and is_clone)
 
 
 def find_left() -> Left:
@@ -227,10 +224,7 @@ def kind_of(reference: str, labels: set[str]) -> str:
         (re.match("bench-(debian|python|pypy):", reference), {"base"}, "base"),
         (composed, {"composed"}, "service"),
     )
-    for named, wanted, kind in rules:
-        if named:
-            return kind if labels & wanted else "other"
-    return "other"
+    return next((kind if labels & wanted else "other" for named, wanted, kind in rules if named), "other")
 
 
 def spare(images: Images, *kinds: str) -> None:
@@ -282,9 +276,5 @@ def _with_labels(labels: Iterable[str]) -> set[str]:
 
 def _resumable(root: Path) -> set[str]:
     """Images of runs that have no report yet, or were ended by a time limit."""
-    files = (root / "results").glob("*/raw/services/*/image.id")
-    return {(text_of(file) or "").strip() for file in files if _can_be_resumed(file.parents[3])}
-
-
-def _can_be_resumed(run: Path) -> bool:
-    return (run / UNFINISHED).exists() or not (run / "report.md").exists()
+    runs = [one for one in root.glob("results/*") if (one / UNFINISHED).exists() or not (one / "report.md").exists()]
+    return {(text_of(file) or "").strip() for one in runs for file in one.glob("raw/services/*/image.id")}

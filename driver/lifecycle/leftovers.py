@@ -51,13 +51,11 @@ def remove_run(run: Run) -> None:
 def remove_left(run: Run) -> None:
     """Removes what a killed call has left, including containers of the tools."""
     with suppress(DockerError):
-        left = _left_of_run(run)
-        if left is None:
+        if (left := _left_of_run(run)) is None:
             return
         if left or several(run):
             remove_run(run)
-        tools = docker("ps", "--all", "--quiet", "--filter", f"label=bench.run={run.project}").out.split()
-        if tools:
+        if tools := docker("ps", "--all", "--quiet", "--filter", f"label=bench.run={run.project}").out.split():
             docker("rm", "--force", *tools, check=False)
 
 

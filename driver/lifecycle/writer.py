@@ -36,12 +36,10 @@ def become_writer(run: Run, place: str = "") -> None:
         if take_lock(lock):
             break
         pid, since = _known_writer(lock)
-        if "@" in pid:
-            container = pid.partition("@")[2]
+        words, container = f"process {pid}: wait for it, or end it (kill {pid})", pid.partition("@")[2]
+        if container:
             words = f"docker-compose up bench (container {container}): wait for it, or end it (docker-compose down)"
-            raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
-        if _has_open(pid, file):
-            words = f"process {pid}: wait for it, or end it (kill {pid})"
+        if container or _has_open(pid, file):
             raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
         if not attempt:
             say(f"waiting for the children of process {pid} to end, which measured {run.name} and was killed")
@@ -83,10 +81,9 @@ def _known_writer(lock: int) -> tuple[str, str]:
 
 
 def _has_open(pid: str, file: Path) -> bool:
-    try:
+    with suppress(OSError):
         return os.path.samefile(PROCESSES / pid / "fd" / str(LOCK), file)
-    except OSError:
-        return False
+    return False
 
 
 def _writers(run: Run, but: Sequence[int]) -> list[int]:
@@ -103,8 +100,7 @@ def _signal(pids: Sequence[int], number: signal.Signals) -> None:
 
 def need_room(run: Run, status: int) -> None:
     """Failure with this status if the disk is full."""
-    why = in_the_way(run.folder)
-    if why:
+    if why := in_the_way(run.folder):
         raise Failure(status, f"cannot write to results/{run.name}: {why}; free some space")
 
 

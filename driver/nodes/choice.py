@@ -52,8 +52,7 @@ def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = ()) -> list[No
             by_role.setdefault(node.role, node)
         else:
             others[node.role] = f"{node.name} has {node.kind}, and the run began on {kinds[node.role]}"
-    lacking = [role for role in ROLES if role not in by_role]
-    if lacking:
+    if lacking := [role for role in ROLES if role not in by_role]:
         why = "; ".join(others[role] for role in lacking if role in others) or "scripts/swarm.sh check says why"
         raise Failure(USER, f"no node can be used as {' or '.join(lacking)}: {why}")
     return [by_role[role] for role in ROLES]
@@ -89,8 +88,7 @@ def lane_subnets(subnet: str, count: int) -> list[str]:
         how = f"set one of /{LONGEST_PREFIX - needed} in .env, or give fewer nodes the role loadgen"
         raise Failure(USER, f"BENCH_SUBNET={subnet} has no room for {count} pairs side by side: {how}")
     first, second = whole.subnets()
-    others = list(second.subnets(prefixlen_diff=needed - 1))
-    return [str(first), *map(str, others[: count - 1])]
+    return [str(first), *map(str, list(second.subnets(prefixlen_diff=needed - 1))[: count - 1])]
 
 
 def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +130,4 @@ def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings:
 
 def _kinds(before: Sequence[Node]) -> dict[str, str]:
     """The kind of node that the run began with, by role."""
-    kinds: dict[str, str] = {}
-    for node in before:
-        kinds.setdefault(node.role, node.kind)
-    return kinds
+    return {node.role: node.kind for node in reversed(before)}

@@ -15,15 +15,11 @@ from driver.run import Run
 NETWORK = "bench"
 OUTER = "outer"
 """The network for published ports, on two machines without a swarm."""
-SUPPORT = ("postgres", "upstream")
 CHECKER = "checker"
 """A load generator on the server's machine: verification needs the database, which is reachable only there."""
-CONTAINER_PORT = 8080
-SECRETS = "/run/secrets"
 PROJECT, RESULTS = "/bench", "/bench/results"
 """Paths in the load generator."""
 VOLUMES = {PROJECT: "source", RESULTS: "results"}
-KNOWN_MOUNTS = {*VOLUMES, "/host/cgroup"}
 
 
 def need_far_compose(run: Run) -> None:
@@ -56,7 +52,7 @@ def contexts_compose(compose: Mapping[str, Any], project: str, ports: Mapping[st
         host, _, port = ports[name].partition(":")
         services[name].update(
             networks={NETWORK: None, OUTER: None},
-            ports=[{"mode": "host", "host_ip": host, "published": port, "target": CONTAINER_PORT}],
+            ports=[{"mode": "host", "host_ip": host, "published": port, "target": 8080}],
         )
     checker = {key: value for key, value in services["loadgen"].items() if key != "build"}
     services[CHECKER] = {**checker, "cpuset": services["postgres"]["cpuset"]}
@@ -67,14 +63,12 @@ def contexts_compose(compose: Mapping[str, Any], project: str, ports: Mapping[st
 
 def lane_compose(compose: Mapping[str, Any], project: str, database_cpus: str) -> dict[str, Any]:
     """The result of `several_compose`, adapted to a lane with this project name."""
-    services = {
-        name: {**service, "cpuset": database_cpus} if name in SUPPORT else service
-        for name, service in compose["services"].items()
-    }
+    given = compose["services"]
+    pinned = {name: {**given[name], "cpuset": database_cpus} for name in ("postgres", "upstream") if name in given}
     return {
         **compose,
         "name": project,
-        "services": services,
+        "services": {**given, **pinned},
         "networks": {NETWORK: {"name": project, "external": True}},
         "volumes": _volumes(project, compose["volumes"]),
     }
@@ -89,12 +83,12 @@ def _service(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
     mounts = []
     for volume in service.get("volumes") or ():
         target = volume["target"]
-        if target not in KNOWN_MOUNTS:
+        if target not in (*VOLUMES, "/host/cgroup"):
             raise Failure(USER, f"service {name}: on another machine there is no {volume.get('source')} for {target}")
         if target in VOLUMES:
             mounts.append(_volume(VOLUMES[target], target, read_only=target != RESULTS))
     if service.get("secrets"):
-        mounts.append(_volume("secrets", SECRETS, read_only=True))
+        mounts.append(_volume("secrets", "/run/secrets", read_only=True))
     return {**made, **({"volumes": mounts} if mounts else {})}
 
 

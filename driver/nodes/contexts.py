@@ -20,7 +20,6 @@ from driver.nodes.node import ADDRESSES, NODES, ROLES, Node, read_nodes, save_no
 from driver.nodes.swarm import kind_of
 from driver.run import Run
 
-READERS = ("counters-server", "counters-support")
 FIRST_PORT, LAST_PORT = 21000, 32767
 """Below the ports that Linux assigns to outgoing connections."""
 
@@ -71,7 +70,7 @@ def machines(server_context: str, loadgen_context: str, address: str) -> list[No
 
 def addresses(services: Iterable[str], address: str) -> list[tuple[str, str]]:
     """The readers and services of a run, each with its own port at this address."""
-    names = [*READERS, *dict.fromkeys(("null", *services))]
+    names = ["counters-server", "counters-support", *dict.fromkeys(("null", *services))]
     if len(names) > LAST_PORT - FIRST_PORT + 1:
         raise Failure(USER, f"too few ports from {FIRST_PORT} to {LAST_PORT} for {len(names)} services")
     return [(name, f"{address}:{port}") for port, name in enumerate(names, FIRST_PORT)]

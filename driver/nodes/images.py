@@ -55,8 +55,7 @@ def has_image(context: str, image: str, reference: str) -> bool:
 
 def copy_images(context: str, images: Sequence[str]) -> None:
     """Copies the images that the engine lacks, in one stream."""
-    lacks = [image for image in images if not has_image(context, image, image)]
-    if lacks:
+    if lacks := [image for image in images if not has_image(context, image, image)]:
         pipe(("save", *lacks), (*reach(context), "load", "--quiet"), timeout=TRANSFER_S)
     for image in lacks:
         need_same(context, image, image)
@@ -79,8 +78,7 @@ def start_registry(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> No
     ours: tuple[str, ...] = ()
     if not setting(root, "BENCH_REGISTRY"):
         ours = (REGISTRY,)
-        nodes = swarm.machines()
-        if not nodes:
+        if not (nodes := swarm.machines()):
             raise Failure(RUN, "no node of the swarm has a role: scripts/swarm.sh label NODE ROLE")
         copy_tools(root, nodes)
         _deploy(root, swarm, ours, {})
@@ -120,8 +118,7 @@ def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str
     """
     prefix, pusher = setting(root, "BENCH_REGISTRY"), ""
     if not prefix:
-        supports = swarm.machines("support")
-        if not supports:
+        if not (supports := swarm.machines("support")):
             raise Failure(RUN, "no usable node has the role support: see scripts/swarm.sh check")
         prefix, pusher = f"127.0.0.1:{PORT}", supports[0].context
         copy_images(pusher, images)
@@ -249,8 +246,7 @@ def _overlay(network: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _service(name: str, service: Mapping[str, Any], label: str, images: Mapping[str, str]) -> dict[str, Any]:
-    strange = sorted(service.keys() - {*KEPT, *MOVED, *LEFT_OUT, *IGNORED})
-    if strange:
+    if strange := sorted(service.keys() - {*KEPT, *MOVED, *LEFT_OUT, *IGNORED}):
         raise Failure(USER, f"service {name}: {', '.join(strange)} cannot be turned into a stack's settings")
     made = {key: service[key] for key in KEPT if service.get(key) is not None}
     made["image"] = images.get(service["image"], service["image"])
@@ -271,10 +267,8 @@ def _service(name: str, service: Mapping[str, Any], label: str, images: Mapping[
 
 def _folders(service: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Folders in memory (tmpfs). A stack makes them world-writable (1777), whatever the Compose file says."""
-    folders: list[dict[str, Any]] = [
-        {"type": "tmpfs", "target": str(entry).partition(":")[0]} for entry in service.get("tmpfs") or ()
-    ]
-    size = service.get("shm_size")
-    if size:
+    places = [str(entry).partition(":")[0] for entry in service.get("tmpfs") or ()]
+    folders: list[dict[str, Any]] = [{"type": "tmpfs", "target": place} for place in places]
+    if size := service.get("shm_size"):
         folders.append({"type": "tmpfs", "target": "/dev/shm", "tmpfs": {"size": int(size)}})
     return folders

@@ -60,8 +60,10 @@ class FarLoadgen:
     def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """Runs a command in it. With a `folder`, sends inputs before, and fetches files after, whatever the status."""
         if folder:
+            # The plan, the step, and files of earlier verbs, after emptying the folder there.
+            take = ("exec", "--interactive", self.container, "sh", "-c", TAKE, self.run.name, folder)
             try:
-                self.send_inputs(folder)
+                docker(*take, context=self.context, stdin=inputs(self.run, folder))
             except DockerError as error:
                 words = f"the load generator cannot be sent its input: {error}"
                 if log:
@@ -72,14 +74,8 @@ class FarLoadgen:
             return Done(RUN, done.out, done.err)
         return done
 
-    def send_inputs(self, folder: str) -> None:
-        """Sends the plan, the step, and files of earlier verbs, after emptying the folder there."""
-        words = ("sh", "-c", TAKE, self.run.name, folder)
-        sent = inputs(self.run, folder)
-        docker("exec", "--interactive", self.container, *words, context=self.context, stdin=sent)
-
     def bring_home(self, folder: str) -> bool:
-        """Fetches files written since `send_inputs`, all or none, checked by sha256."""
+        """Fetches files written since inputs were sent, all or none, checked by sha256."""
         words = ("exec", self.container, "bash", "-c", GIVE, self.run.name, folder)
         argv = [client(), *reach(self.context), *words]
         giving = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -133,8 +129,7 @@ def _whole(data: bytes) -> dict[str, bytes] | None:
                 files[member.name] = content.read() if content else b""
     except (tarfile.TarError, OSError):
         return None
-    sums = files.pop(SUMS, None)
-    if sums is None:
+    if (sums := files.pop(SUMS, None)) is None:
         return None
     told = {name: wanted for wanted, _, name in (line.partition("  ") for line in sums.decode().splitlines())}
     safe = all(not name.startswith("/") and ".." not in Path(name).parts for name in files)

@@ -179,8 +179,7 @@ def _remove_lane(run: Run) -> None:
     on_swarm = several(run) == "swarm"
     for context in sorted({node.context for node in read_nodes(run.lane_folder / EVER)}):
         for kind in ("container", "volume", *(() if on_swarm else ("network",))):
-            ids = _ids(run, kind, context)
-            if ids:
+            if ids := _ids(run, kind, context):
                 answer(kind, "rm", "--force", *ids, context=context, timeout=60)
     manager = find_manager() if on_swarm else None
     if manager is None:

@@ -94,8 +94,7 @@ def read_swarm() -> Swarm:
     for engine, context, _ in sorted(engines):
         of_node.setdefault(engine, context)
     for engine, context, manages in sorted(engines):
-        inspected = _inspect_nodes(context) if manages and of_node[engine] == context else []
-        if inspected:
+        if manages and of_node[engine] == context and (inspected := _inspect_nodes(context)):
             return Swarm(nodes_of_inspect(inspected, of_node), context, tuple(of_node.values()))
     how = "docker context create NAME --docker host=ssh://NODE (docs/several-machines.md)"
     raise Failure(RUN, f"no Docker context reaches a manager of a swarm that answers: {how}")
@@ -152,8 +151,7 @@ def _ask_engine(context: str) -> tuple[str, str, bool] | None:
 def _inspect_nodes(manager: str) -> list[Mapping[str, Any]]:
     ids = (answer("node", "ls", "--quiet", context=manager) or "").split()
     text = answer("node", "inspect", *ids, context=manager) if ids else None
-    found: list[Mapping[str, Any]] = json.loads(text or "[]")
-    return found
+    return list(json.loads(text or "[]"))
 
 
 def _node(entry: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -94,8 +95,7 @@ def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
     wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in IMAGES}
     yield from of_roles(swarm)
     yield from of_engines(swarm)
-    nodes = swarm.machines()
-    if not nodes:
+    if not (nodes := swarm.machines()):
         return
     for node in nodes:
         ids = docker("image", "ls", "--no-trunc", "--quiet", context=node.context).out.split()
@@ -111,16 +111,14 @@ def of_roles(swarm: Swarm) -> Iterator[Finding]:
     """Roles without a usable node, and labels that are not roles."""
     for role in ROLES:
         those = swarm.with_role(role)
-        usable = [node for node in those if node.usable]
-        if usable:
+        if usable := [node for node in those if node.usable]:
             yield Finding("ok", f"{role}: {_names(usable)}")
         elif those:
             yield Finding("stop", f"{role}: no node with this role can be used now ({_names(those)})")
         else:
             yield Finding("stop", f"{role}: no node has this role: scripts/swarm.sh label NODE {role}")
     for node in swarm.nodes:
-        unknown = [word for word in node.label.split(SEPARATOR) if word and word not in ROLES]
-        if unknown:
+        if unknown := [word for word in node.label.split(SEPARATOR) if word and word not in ROLES]:
             yield Finding("stop", f"{node.name}: {LABEL}={node.label} has no meaning; roles are {', '.join(ROLES)}")
         if "server" in node.roles and len(node.roles) > 1:
             yield Finding("stop", f"{node.name}: a server under test shares its node with no other role")
@@ -260,7 +258,6 @@ def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Finding:
 
 def _speed(text: str) -> float | None:
     """Received bits/s in iperf3's JSON; None if it reports an error."""
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) or None
-    except (ValueError, KeyError, TypeError):
-        return None
+    return None

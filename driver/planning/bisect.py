@@ -112,12 +112,9 @@ def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
     folder = Path(package).resolve()
     if not asked(folder, "rev-parse", "--git-dir"):
         raise Failure(USER, f"--package: '{package}' is not in a git repository")
-    commits = []
-    for ref in refs:
-        commits.append(commit_of(folder, ref))
-        if not commits[-1]:
-            raise Failure(USER, f"there is no commit '{ref}' in {package}: fetch it first")
-    good, bad = commits
+    good, bad = (commit_of(folder, ref) for ref in refs)
+    if not (good and bad):
+        raise Failure(USER, f"there is no commit '{refs[1 if good else 0]}' in {package}: fetch it first")
     if good == bad:
         raise Failure(USER, f"'{refs[0]}' and '{refs[1]}' are the same commit")
     if git(folder, "merge-base", "--is-ancestor", good, bad).status:

@@ -87,8 +87,7 @@ def _chosen(
 ) -> dict[str, dict[str, Any]]:
     """The services by these names, and what they depend on; without names, all but the app itself."""
     if not names:
-        left_out = _of_app(services, app)
-        if left_out:
+        if left_out := _of_app(services, app):
             say(f"--compose: left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}; {to_name}")
         return {name: service for name, service in services.items() if name not in left_out}
     if unknown := [name for name in names if name not in services]:
@@ -128,8 +127,7 @@ def _needs(service: Mapping[str, Any]) -> list[str]:
 
 def _below(folder: Path, name: str, what: str, faults: list[str]) -> str:
     """The file's real path; if it is not below `folder`, or a socket, a fault that begins with `what`."""
-    path = below(folder, name)
-    if path is None:
+    if (path := below(folder, name)) is None:
         faults.append(f"{what}, which is outside of the file's own folder")
     elif path.exists() and not (path.is_file() or path.is_dir()):
         faults.append(f"{what}, which is neither a file nor a folder")
@@ -160,9 +158,8 @@ def _alone(file: Path) -> None:
     services = _services(given if isinstance(given, dict) else {})
     extends = ((name, service.get("extends")) for name, service in services)
     if names := [f"'{name}'" for name, other in extends if isinstance(other, dict) and other.get("file")]:
-        raise Failure(
-            USER, f"--compose: service {', '.join(names)} extends one of another file: put that into this one"
-        )
+        words = f"service {', '.join(names)} extends one of another file: put that into this one"
+        raise Failure(USER, f"--compose: {words}")
 
 
 def _config(file: Path, *words: str, stdin: bytes | None = None) -> dict[str, Any]:

@@ -124,8 +124,7 @@ def _take_folder(folder: Path, path: Path) -> None:
     Otherwise everything except leftovers of builds and editors.
     """
     source = folder / "source"
-    commit = commit_of(path, "HEAD")
-    if not commit:
+    if not (commit := commit_of(path, "HEAD")):
         shutil.copytree(path, source, symlinks=True, ignore=_not_source)
         return
     source.mkdir()
@@ -165,8 +164,7 @@ def _take_commit(folder: Path, option: str, path: Path, ref: str) -> None:
     source = folder / "source"
     if not asked(path, "rev-parse", "--git-dir"):
         raise Failure(USER, f"{option}: '{path}' is not in a git repository")
-    commit = commit_of(path, ref)
-    if not commit:
+    if not (commit := commit_of(path, ref)):
         raise Failure(USER, f"{option}: there is no commit '{ref}' in '{path}'")
     done_by_git(folder, "init", "--quiet", str(source))
     # The commit need not be on a branch.

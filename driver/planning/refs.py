@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ from driver.run import ROOT
 
 PROJECT = ("services", ".env")
 """Paths that are checked out of this project."""
-NEEDED = "services/matrix.toml"
 WORKTREE = "WORKTREE"
 """The ref that stands for the uncommitted state."""
 MARK = re.compile(r"[a-z0-9-]{7,40}")
@@ -69,7 +69,7 @@ class Source:
     prefix: str = ""
     paths: Sequence[str] = PROJECT
     tree: str = "project"
-    needed: str = NEEDED
+    needed: str = "services/matrix.toml"
 
 
 def main(argv: list[str]) -> int:
@@ -187,16 +187,14 @@ def _repository(folder: Path) -> Path:
 
 def _saved(folder: Path) -> dict[str, Any]:
     """The folder's refs.json; empty if there is none."""
-    found: dict[str, Any] = json.loads(text_of(folder / REFS) or "{}")
-    return found
+    return dict(json.loads(text_of(folder / REFS) or "{}"))
 
 
 def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
     """Writes refs.json; Failure if a ref does not exist or the refs are equal."""
     sides: list[Side] = []
     for number, ref in enumerate(refs):
-        head = commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)
-        if not head:
+        if not (head := commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)):
             raise Failure(USER, f"there is no commit '{ref}' in {source.repository}: fetch it first")
         commit = _commit_worktree(source, folder, head) if ref == WORKTREE else head
         needed = source.prefix or source.needed
@@ -284,7 +282,6 @@ def remove_left_refs() -> None:
 
 
 def _is_in_use(folder: Path) -> bool:
-    try:
+    with suppress(OSError):
         return is_locked(folder / "lock")
-    except OSError:
-        return time.time() - folder.stat().st_mtime < BEGINS_S
+    return time.time() - folder.stat().st_mtime < BEGINS_S

@@ -30,7 +30,7 @@ missing_bases "${@:2}"
 """
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`build RUN`: checks that targets answer, and builds everything else; leaves out what fails.
 
     A user's own app is tried in the first image, so that what it lacks shows before the others are built.
@@ -48,14 +48,12 @@ def main(argv: list[str]) -> int:
         engine.start_dependencies()
         try_own_app(engine)
     build_images(engine, images)
-    return 0
 
 
 def ask_again(engine: Engine) -> None:
     """In a resumed run, retries services that failed for a reason that may have passed."""
     if any(engine.run.failed(service) for service in engine.run.services):
-        words = engine.told("retry", engine.run.name).strip()
-        if words:
+        if words := engine.told("retry", engine.run.name).strip():
             say(words)
 
 
@@ -73,7 +71,9 @@ def images_to_build(engine: Engine) -> list[str]:
             leave_out(engine, service, "base", facts.base_image)
             continue
         wanted.append(facts.build)
-        if _restored(run, service):
+        # The image that the run began with is tagged again, if it still exists: a rebuilt one may have another id.
+        image = (text_of(run.service_folder(service) / "image.id") or "").strip()
+        if image and not docker("tag", image, facts.image, check=False).status:
             there.add(facts.build)
     images = [build for build in dict.fromkeys(wanted) if build not in there]
     if images:
@@ -98,12 +98,6 @@ def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
     if process.returncode:
         raise Failure(USER if process.returncode == USER else RUN, "no base images; the lines above say why")
     return set(out.decode().split())
-
-
-def _restored(run: Run, service: str) -> bool:
-    """Tags the image that the run began with, if it still exists: a rebuilt one may have another id."""
-    image = (text_of(run.service_folder(service) / "image.id") or "").strip()
-    return bool(image) and docker("tag", image, run.services[service].image, check=False).status == 0
 
 
 def _build_batch(engine: Engine, builds: Sequence[str]) -> None:

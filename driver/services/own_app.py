@@ -83,8 +83,7 @@ def renew_own_services(engine: Engine) -> None:
     if app and built and (run.own_services or app.before):
         if run.own_services:
             docker("rm", "--force", "--volumes", *map(run.container, run.own_services), check=False)
-        volumes = docker("volume", "ls", "--quiet", "--filter", f"label={run.label}").out.split()
-        if volumes:
+        if volumes := docker("volume", "ls", "--quiet", "--filter", f"label={run.label}").out.split():
             docker("volume", "rm", *volumes)
         await_own_services(run)
         if app.before:
@@ -114,13 +113,10 @@ def await_own_services(run: Run) -> None:
 def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
     """Imports the app in a container like the service's; Failure with its traceback if that fails."""
     run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
-    words = ["python3", "-c", "import app"]
-    if in_own_image(run, service, words, what=what, limit=IMPORT_TIMEOUT, log=log):
+    if in_own_image(run, service, ["python3", "-c", "import app"], what=what, limit=IMPORT_TIMEOUT, log=log):
         refuse(engine, what, log)
-    for line in (text_of(log) or "").splitlines():
-        if line.startswith(LARGE):
-            say(line[:200])
-            break
+    for line in [line for line in (text_of(log) or "").splitlines() if line.startswith(LARGE)][:1]:
+        say(line[:200])
 
 
 def run_before(engine: Engine, app: OwnApp, service: str) -> None:
@@ -128,8 +124,7 @@ def run_before(engine: Engine, app: OwnApp, service: str) -> None:
     run, log = engine.run, engine.run.folder / "app/before.txt"
     words = ["sh", "-c", BEFORE + app.before]
     limit = ("BEFORE_TIMEOUT", "300")
-    status = in_own_image(run, service, words, what="--before", limit=limit, log=log, then=keep_changes)
-    if status:
+    if status := in_own_image(run, service, words, what="--before", limit=limit, log=log, then=keep_changes):
         refuse(engine, f"--before: status {status}", log)
 
 
@@ -204,9 +199,8 @@ def refuse(engine: Engine, words: str, log: Path, *, answered: bool = False) -> 
     `answered`: the words are about a response, to which the log's last line need not belong.
     """
     folder, app = f"results/{engine.run.name}", engine.run.own_app
-    traced, last = print_trace(
-        engine.bench("own-trace", f"{folder}/app", f"{folder}/{log.relative_to(engine.run.folder)}").out
-    )
+    place = f"{folder}/{log.relative_to(engine.run.folder)}"
+    traced, last = print_trace(engine.bench("own-trace", f"{folder}/app", place).out)
     if answered:
         raise Failure(USER, words + (f"; the last exception in its log: {last}" if traced else ""))
     ignored = left_out(app.folder, log) if app else ""
@@ -240,8 +234,7 @@ def left_out(folder: str, log: Path) -> str:
 def check_own_answers(engine: Engine, service: str) -> None:
     """Verifies a service of an own app: its answers must equal the recorded ones. This replaces the contract."""
     words = ["python3", "-m", "bench", "own-answers", "check", engine.run.name, service]
-    done = engine.in_loadgen(words, log=engine.run.service_folder(service) / "verify.txt")
-    if done.status == 0:
+    if engine.in_loadgen(words, log=engine.run.service_folder(service) / "verify.txt").status == 0:
         say(f"{service}: answers as recorded")
     else:
         save_end(engine, service)

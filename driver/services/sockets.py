@@ -60,7 +60,7 @@ def own_bind(run: Run, server: str, service: str, start: str) -> str:
     return words
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`sockets RUN [SERVER...]`: reads these servers and writes the full table to RUN/listeners.toml."""
     run = open_run(argv[0])
     engine = engine_of(run)
@@ -71,4 +71,3 @@ def main(argv: list[str]) -> int:
         lines += f"{server}\t{own_bind(run, server, service, start)}"
     save(run.folder / "own-binds.tsv", lines)
     save(run.folder / "listeners.toml", engine.told("own-binds-read", stdin=lines.encode()))
-    return 0

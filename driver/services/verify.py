@@ -34,8 +34,7 @@ ONLY_LATE = 3
 FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
 """Files with the result of a verification."""
 KILLED = 128 + SIGKILL
-_CONTROL = 'exec curl -sSf --max-time 5 --header "Authorization: Bearer $UPSTREAM_TOKEN" --request PUT "$0"'
-FORGET = ("bash", "-c", _CONTROL, "http://upstream:8081/mode/ok")
+FORGET = 'exec curl -sSf --max-time 5 --header "Authorization: Bearer $UPSTREAM_TOKEN" --request PUT "$0"'
 LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
 
 
@@ -84,7 +83,7 @@ def forget_modes(engine: Engine) -> None:
     another service may have later.
     """
     if "upstream" in engine.run.dependencies:
-        done = engine.in_loadgen(FORGET)
+        done = engine.in_loadgen(("bash", "-c", FORGET, "http://upstream:8081/mode/ok"))
         if done.status:
             warn(f"the upstream cannot be reset: {done.last_line}")
 
@@ -126,8 +125,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
         return
     if (folder / "verify.json").exists():
         return
-    start = started(engine, service)
-    if start is None:
+    if (start := started(engine, service)) is None:
         leave_out(engine, service, "start")
     elif not await_answer(engine, service):
         # If it answers on its own machine, the network between the machines is to blame.

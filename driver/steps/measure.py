@@ -83,8 +83,7 @@ def restore(engine: Engine) -> None:
 def read_step(run: Run) -> Step:
     """The next step of a run or lane."""
     file = run.lane_folder / STEP
-    data = read(file)
-    if data is None:
+    if (data := read(file)) is None:
         raise Failure(USER, f"{file} is missing: nothing is to be measured")
     return step_of(data)
 
@@ -197,9 +196,8 @@ class _Measuring:
             elif step.events:
                 # Any other engine has said why not by `cannot_act`, and does not get here.
                 shared = Dependencies(cast(LocalDocker, self.engine))
-                for name, place in zip(step.services, step.folders, strict=True):
-                    folder = self.run.folder / place
-                    stack.enter_context(acting(shared, name, step.events[name], folder))
+                for name, folder in zip(step.services, step.folders, strict=True):
+                    stack.enter_context(acting(shared, name, step.events[name], self.run.folder / folder))
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
             self._in_loadgen("run")

@@ -111,10 +111,9 @@ def _screen() -> list[str]:
         return ["--quiet"]
     if not in_place():
         return []
-    try:
+    columns = 0
+    with suppress(OSError):
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
-    except OSError:
-        columns = 0
     return ["--columns", str(columns or 80), *([] if os.environ.get("NO_COLOR") else ["--colour"])]
 
 

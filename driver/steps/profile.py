@@ -20,12 +20,11 @@ STEP, NONE_LEFT = 0, 3
 """Exit statuses of `bench profile-next`."""
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`profile RUN [--max-time SECONDS]`: samples all missing windows; the time counts from the script's start."""
     run, max_time_s = run_and_limit("profile", argv)
     if run.setting("PROFILE_TABLES"):
         profile_tables(engine_of(run), float(max_time_s) if max_time_s else None)
-    return 0
 
 
 def profile_tables(engine: Engine, max_time_s: float | None) -> None:

@@ -54,8 +54,7 @@ def sampled(engine: Engine, service: str, folder: Path) -> Iterator[None]:
             docker("update", "--cpu-shares", "262144", container)
             if not loaded.wait(CONNECTS_S):
                 stacks, cpus = folder / "stacks.txt", run.setting("LOADGEN_CPUS")
-                said = sample(container, run.project, SECONDS, stacks, cpus=cpus)
-                save(folder / "sampler.txt", said)
+                save(folder / "sampler.txt", sample(container, run.project, SECONDS, stacks, cpus=cpus))
         except (DockerError, OSError) as error:
             save(folder / "sampler.txt", f"{error}\n")
 

@@ -21,7 +21,7 @@ SECONDS = 4
 PROFILES = ROOT / "results/profiles"
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """`stacks SERVICE PATH...`: prints what `bench profile` says about the service under load on each path."""
     service, *paths = argv
     project = f"bench-profile-{os.getpid()}"
@@ -31,7 +31,6 @@ def main(argv: list[str]) -> int:
             name = f"{service}{path.replace('/', '-')}"
             _sample(project, service, path, pid, PROFILES / name)
             print(bench(ROOT, "profile", f"results/profiles/{name}", path), end="", flush=True)
-    return 0
 
 
 @contextmanager

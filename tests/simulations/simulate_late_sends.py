@@ -88,7 +88,7 @@ def load(rng: np.random.Generator, server: Server, stop_s: float, often: float) 
     lag, saved = lag_facts(attack, RATE, 10_000), latency_facts(attack, RATE)
     counts, own = (dict(zip(one["ns"], one["counts"], strict=True)) for one in (saved, saved["due"]))
     behind = round(1e9 * lag["lag_s"]["p50"])
-    return truth, Distribution(REQUESTS, saved["max_ns"], counts, own, behind, REQUESTS)
+    return truth, Distribution(REQUESTS, counts, own, behind, REQUESTS)
 
 
 def bounds(rng: np.random.Generator, server: Server, stop_s: float, often: float) -> dict[str, tuple[float, float]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 from bench.analysis.cells.cell import cells_of
 from bench.analysis.cells.compared import is_knee
@@ -15,7 +16,7 @@ from bench.analysis.tables.observations import CONFIDENCE
 from bench.plan.measurement import IN_BLOCKS
 from bench.records.outcome import NOT_RUN
 from bench.records.record import Record, load
-from bench.stats.estimates import estimate
+from bench.stats.estimates import t_quantile
 from bench.words.cells import rate_words
 
 FIELDS = {"goodput": ("goodput", 1.0), "cpu_us": ("cpu_per_success_s", 1e6)}
@@ -34,19 +35,20 @@ def means_of_a_part(folder: Path) -> Iterator[str]:
     for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines()):
         for name, (field, scale) in FIELDS.items() if line["kind"] == "service" else ():
             place = tuple(line[key] for key in ("scenario", "tool", "level", "service"))
-            shown, every = line[name], estimate([scale * value for value in _rounds(own[place], field)])
-            mean = every and every.mean
-            if shown and every and every.error and any(one.steady_goodput for one in own[place]):
+            shown, rounds = line[name], [scale * value for value in _rounds(own[place], field)]
+            mean = fmean(rounds) if rounds else None
+            if shown and mean and len(rounds) > 1 and any(one.steady_goodput for one in own[place]):
                 # Freed from the bias of turns, mean and interval have the same factor, which only a fit of all knows.
-                mean = every.mean * shown["high"] / every.interval(CONFIDENCE).high
+                reach = t_quantile(CONFIDENCE, len(rounds) - 1) * stdev(rounds) / math.sqrt(len(rounds))
+                mean *= shown["high"] / (mean + reach)
             if shown and not _is(shown["mean"], mean, 1e-9):
                 yield f"{' '.join(place)}: {name}"
     for cell in cells_of(one for one in records if one.mode == "solo"):
         printed = MEAN.match(rate_words(cell))
         # As printed: with three digits or more.
         alone = float(printed[1].replace(",", "")) if printed and not is_knee(cell.first) else None
-        every = estimate(_rounds(cell.records, "goodput"))
-        if alone is not None and not _is(alone, every and every.mean, 0.006):
+        rounds = _rounds(cell.records, "goodput")
+        if alone is not None and not _is(alone, fmean(rounds) if rounds else None, 0.006):
             yield f"{cell.first.scenario} {cell.first.tool} {cell.first.level} {cell.service}: alone"
 
 

@@ -39,9 +39,9 @@ def distribution(
     slow, of_p50, of_p99 = round(0.03 * requests), round(p50_ms * 1e6), round(p99_ms * 1e6)
     counts = {of_p50: requests - slow, of_p99: slow}
     if behind_ms is None:
-        return Distribution(requests, of_p99, counts, counts)
+        return Distribution(requests, counts, counts)
     scheduled = {round(moved[0] * of_p50): requests - slow, round(moved[1] * of_p99): slow}
-    return Distribution(requests, of_p99, counts, scheduled, round(behind_ms * 1e6), 1440)
+    return Distribution(requests, counts, scheduled, round(behind_ms * 1e6), 1440)
 
 
 def rounds_of(

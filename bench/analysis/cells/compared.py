@@ -112,7 +112,6 @@ def _ratio(base: Cell, cell: Cell, figure: FigureOf) -> Ratio | None:
     """`cell` relative to `base`; None if no round has valid figures of both."""
     bases = {record.round: value for record in _rounds(base) if (value := figure(record))}
     pairs = [(bases.get(record.round), figure(record)) for record in _rounds(cell)]
-    logs = [math.log(value / reference) for reference, value in pairs if reference and value]
-    if not logs:
+    if not (logs := [math.log(value / reference) for reference, value in pairs if reference and value]):
         return None
     return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)))

@@ -9,6 +9,7 @@ percentiles between few points of the distribution: it gave a p90 of 96 ms altho
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -58,7 +59,6 @@ class Distribution:
     """
 
     requests: int
-    max_ns: int
     counts: Mapping[int, int]
     scheduled: Mapping[int, int]
     behind_ns: int = 0
@@ -91,17 +91,15 @@ def counted(records: Iterable[Record]) -> list[Record]:
 def read_distribution(path: str, record: Record) -> Distribution | None:
     """A round of the run at `path`, from its latencies.json and lag.json; None if the first is missing or malformed."""
     folder = f"{path}/{PurePath(record.raw_file).parent}"
-    facts = as_object(read_bytes(f"{folder}/latencies.json") or b"")
-    if facts is None:
+    if (facts := as_object(read_bytes(f"{folder}/latencies.json") or b"")) is None:
         return None
-    requests, max_ns = facts.get("requests"), facts.get("max_ns")
+    requests = facts.get("requests")
     counts = _counts(facts, requests)
-    if counts is None or not _whole([requests, max_ns]):
+    if counts is None or not _whole([requests, facts.get("max_ns")]):
         return None
     lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
     return Distribution(
         int(requests or 0),
-        int(max_ns or 0),
         counts,
         _counts(mapping(facts.get("due")), requests) or counts,
         round(1e9 * lag.lag_s["p50"]) if lag else 0,
@@ -121,8 +119,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     """One distribution of all rounds; pure."""
     distributions = list(rounds)
     if not distributions:
-        reason = "no latencies.json was saved"
-        return Latencies(0, dict.fromkeys(SHARES), dict.fromkeys(SHARES, reason))
+        return Latencies(0, dict.fromkeys(SHARES), dict.fromkeys(SHARES, "no latencies.json was saved"))
     counts = together(one.counts for one in distributions)
     least = min(one.requests for one in distributions)
     enough = sum(counts.values()) if len(distributions) >= ROUNDS else least
@@ -141,8 +138,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     # Send lag may have distorted everything above the lowest percentile that it distorted.
     most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
     shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
-    curve = _quantiles(counts, shares)
-    return Latencies(len(distributions), percentiles, missing, curve, bounds)
+    return Latencies(len(distributions), percentiles, missing, _quantiles(counts, shares), bounds)
 
 
 def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool = False) -> float | None:
@@ -160,10 +156,9 @@ def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool 
 
 def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
     """Counts of several rounds, added up."""
-    counts: dict[int, int] = {}
+    counts = Counter[int]()
     for one in rounds:
-        for value, count in one.items():
-            counts[value] = counts.get(value, 0) + count
+        counts.update(one)
     return counts
 
 

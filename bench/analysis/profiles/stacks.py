@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*?)(?::\d+)?\)")
@@ -42,15 +42,10 @@ def parse_stacks(text: str) -> Counter[Stack]:
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
         if frames and count.isascii() and count.isdigit():
-            stacks[tuple(_functions(frames.split(";")))] += int(count)
+            matches = map(_FRAME.fullmatch, frames.split(";"))
+            stack = (Function(_LIBRARY.sub("", match["file"]).lstrip("/"), match["name"]) for match in matches if match)
+            stacks[tuple(stack)] += int(count)
     return stacks
-
-
-def _functions(frames: Iterable[str]) -> Iterable[Function]:
-    for frame in frames:
-        match = _FRAME.fullmatch(frame)
-        if match:
-            yield Function(_LIBRARY.sub("", match["file"]).lstrip("/"), match["name"])
 
 
 def self_counts(stacks: Mapping[Stack, int]) -> Counter[str]:

@@ -74,7 +74,6 @@ def _findings(
             for found, side in zip(counts, sides, strict=True)
         )
         differences.append(CostDifference(name, shift(costs, base, head, len(names))))
-    shown = sorted(
-        (one for one in differences if one.shift.shown), key=lambda one: (-abs(one.shift.difference), one.name)
-    )
+    shown = [one for one in differences if one.shift.shown]
+    shown.sort(key=lambda one: (-abs(one.shift.difference), one.name))
     return tuple(shown[:MOST_FINDINGS]), len(differences) - len(shown)

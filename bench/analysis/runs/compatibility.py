@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from bench.core.files import as_json, mapping, read_bytes
+from bench.core.errors import UserError
+from bench.core.files import objects_in
 from bench.core.formats import first_of
 from bench.core.groups import grouped
 from bench.plan.running import UNKNOWN
-from bench.records.record import BadRecord, Record, load
+from bench.records.file import read_records
+from bench.records.record import Record
 from bench.run.facts import Harness, RunFacts
 from bench.run.folder import node_kinds
 from bench.run.reader import ServiceFacts, read_run, read_service
@@ -41,10 +45,9 @@ def read_compared(path: str) -> ComparedRun:
     """The facts of a results folder, from records.jsonl if it can be read, else from the raw files."""
     source = read_run(path)
     services = {name: read_service(path, name) for name in service_names(source)}
-    plan = read_bytes(f"{path}/plan.jsonl") or b""
     return ComparedRun(
         run=source.facts,
-        plan=[mapping(as_json(line)) for line in plan.splitlines() if line.strip()],
+        plan=objects_in(f"{path}/plan.jsonl"),
         records=_records(path) or reviewed(source, services),
         services=services,
         changed=source.changed,
@@ -53,11 +56,9 @@ def read_compared(path: str) -> ComparedRun:
 
 
 def _records(path: str) -> list[Record]:
-    data = read_bytes(f"{path}/records.jsonl")
-    try:
-        return list(load((data or b"").decode("utf-8", "replace").split("\n")))
-    except BadRecord:
-        return []
+    with suppress(UserError):
+        return read_records(Path(path))
+    return []
 
 
 # Settings that choose what is measured, how often, in which order and where; all others affect the figures. The
@@ -68,16 +69,8 @@ FREE_SETTINGS = frozenset(
 )
 # How a load is requested, besides its scenario, tool and level.
 LOAD_FIELDS = (
-    "method",
-    "path",
-    "body",
-    "duration_s",
-    "timeout_s",
-    "warmup_s",
-    "threads",
-    "keepalive",
-    "connections",
-    "count",
+    *("method", "path", "body", "duration_s", "timeout_s", "warmup_s", "threads", "keepalive"),
+    *("connections", "count"),
 )
 MEMORY_SLACK = 0.01
 """Share by which the memory size may differ between two boots of one machine."""
@@ -94,36 +87,20 @@ class Discrepancy:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Compatibility:
-    """All differences, those that forbid a comparison first."""
-
-    differences: tuple[Discrepancy, ...] = field(default=())
-
-    @property
-    def comparable(self) -> bool:
-        """Whether no difference forbids a comparison."""
-        return not any(found.forbids for found in self.differences)
-
-    @property
-    def cause(self) -> str:
-        """The names of the differences that forbid a comparison."""
-        return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
-
-
-def compatibility_of(run: ComparedRun, other: ComparedRun) -> Compatibility:
-    """Every difference between two runs; pure."""
+def discrepancies_of(run: ComparedRun, other: ComparedRun) -> list[Discrepancy]:
+    """Every difference between two runs, those that forbid a comparison first; pure."""
     discrepancies = [*_integrity(run, other), *conditions(run.run, other.run)]
     discrepancies += _mapped("kind of node for", run.node_kinds, other.node_kinds)
     discrepancies += [*_tools(run, other), *_loads(run, other), *_services(run, other)]
-    return Compatibility(tuple(sorted(discrepancies, key=lambda difference: not difference.forbids)))
+    return sorted(discrepancies, key=lambda difference: not difference.forbids)
 
 
 def conditions(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """What differs in the project, its images, the engine, the machine and the settings."""
     yield from _harness(run, other)
     yield from _machine(run, other)
-    yield from _settings(run, other)
+    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (run, other))
+    yield from _mapped("setting", first, second)
 
 
 def _integrity(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
@@ -155,11 +132,6 @@ def _machine(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     yield from _mapped("host", first, second)
 
 
-def _settings(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (run, other))
-    yield from _mapped("setting", first, second)
-
-
 def _tools(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """Versions and limits of the tools that both runs used."""
     first, second = _by_tool(run.records), _by_tool(other.records)
@@ -176,9 +148,8 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 def _loads(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
-    first, second = _cells(run.plan), _cells(other.plan)
-    both = [cell for cell in first if cell in second]
-    if not both:
+    first, second = grouped(run.plan, _cell), grouped(other.plan, _cell)
+    if not (both := [cell for cell in first if cell in second]):
         yield Discrepancy("loads", _few(first), _few(second), why="no scenario, tool and level in common")
     for cell in both:
         for name in LOAD_FIELDS:
@@ -191,13 +162,10 @@ def _loads(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     yield from _differs("rounds", *rounds, forbids=False)
 
 
-def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
-    by_cell: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for line in plan:
-        cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
-        # Windows measured alone and windows in turns give different kinds of figures.
-        by_cell.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
-    return by_cell
+def _cell(line: Mapping[str, Any]) -> tuple[str, ...]:
+    cell = (str(line.get(key)) for key in ("scenario", "tool", "level"))
+    # Windows measured alone and windows in turns give different kinds of figures.
+    return (*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else []))
 
 
 def _few(names: Iterable[str | tuple[str, ...]]) -> str:

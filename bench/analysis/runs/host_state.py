@@ -12,7 +12,6 @@ from bench.core.files import text_of
 from bench.run.provenance import GOVERNORS
 
 SAMPLE_S = 1.0
-SUPPLIES = "sys/class/power_supply/*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,7 @@ def cpu_times(proc_stat: str) -> tuple[int, ...]:
 
 def cpu_shares(before: str, after: str) -> tuple[float | None, float | None]:
     """(busy, stolen) as shares of all CPUs between two readings of /proc/stat; None if they cannot be computed."""
-    pairs = list(zip(cpu_times(before), cpu_times(after), strict=False))
-    spent = [new - old for old, new in pairs]
+    spent = [new - old for old, new in zip(cpu_times(before), cpu_times(after), strict=False)]
     if not spent or sum(spent) <= 0:
         return None, None
     # user nice system idle iowait irq softirq steal
@@ -49,7 +47,8 @@ def host_state(root: Path = Path("/"), pause: Callable[[float], object] = time.s
     before = text_of(root / "proc/stat")
     pause(SAMPLE_S)
     busy, steal = cpu_shares(before, text_of(root / "proc/stat"))
-    states = [text_of(path / "status") for path in root.glob(SUPPLIES) if text_of(path / "type") == "Battery"]
+    supplies = root.glob("sys/class/power_supply/*")
+    states = [text_of(path / "status") for path in supplies if text_of(path / "type") == "Battery"]
     return HostState(
         cpus=os.cpu_count(),
         busy=busy,

@@ -105,12 +105,8 @@ def _varied(settings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 def enough_of(ranking: Ranking, lines: Iterable[Line]) -> list[Enough]:
     """For each line with two or more ranked services, the smallest value that no larger one is shown to beat."""
     ranked = {row.service for row in ranking.rows if row.rank is not None}
-    enough = []
-    for line in lines:
-        services = {value: name for value, name in line.services.items() if name in ranked}
-        if len(services) > 1:
-            enough.append(_enough(ranking, line, services))
-    return enough
+    known = [(line, {value: name for value, name in line.services.items() if name in ranked}) for line in lines]
+    return [_enough(ranking, line, services) for line, services in known if len(services) > 1]
 
 
 def _enough(ranking: Ranking, line: Line, services: Mapping[str, str]) -> Enough:

@@ -47,8 +47,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
     if len(releases) < LEAST or len(names) != 1:
         return None
     releases.sort()
-    stack = places[services[0]].stack
-    return Ladder(names.pop(), stack, {service: text for _, text, service in releases})
+    return Ladder(names.pop(), places[services[0]].stack, {service: text for _, text, service in releases})
 
 
 def ladders(ranking: Ranking, places: Places) -> list[Ladder]:

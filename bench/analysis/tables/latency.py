@@ -36,28 +36,22 @@ NOTHING_LOADED = AtCommonRates()
 
 def read_at_common_rates(path: str, facts: RunFacts, records: Iterable[Record]) -> AtCommonRates:
     """The loads at common rates of a run's tables, from the run's folder."""
-    tables = [table for table in facts.tables if table.shares]
-    if not tables:
+    if not (tables := [table for table in facts.tables if table.shares]):
         return NOTHING_LOADED
     decided = {one.key: common_rates(as_object(read_bytes(f"{path}/{path_of(one.key)}") or b"")) for one in tables}
     found = {one.id: read_distribution(path, one) for one in records if one.mode == "rate"}
-    return AtCommonRates(
-        {name: one for name, one in found.items() if one}, {key: rates for key, rates in decided.items() if rates}
-    )
+    distributions = {name: one for name, one in found.items() if one}
+    return AtCommonRates(distributions, {key: rates for key, rates in decided.items() if rates})
 
 
 def latencies_of(table: PlannedTable, records: Iterable[Record], loaded: AtCommonRates) -> tuple[TableLatency, ...]:
     """Latency at each common rate of a table; pure. Empty before a rate is decided."""
-    rates = loaded.rates.get(table.key)
-    if rates is None:
+    if (rates := loaded.rates.get(table.key)) is None:
         return ()
-    rate_records = [
-        record
-        for record in records
-        if record.mode == "rate" and record.scenario == table.scenario and record.service in table.services
-    ]
+    at_rate = [one for one in records if one.mode == "rate" and one.scenario == table.scenario]
+    of_table = [record for record in at_rate if record.service in table.services]
     return tuple(
-        _at(table, level, rates, [record for record in rate_records if record.level == level], loaded.distributions)
+        _at(table, level, rates, [record for record in of_table if record.level == level], loaded.distributions)
         for level in table.shares
     )
 
@@ -116,8 +110,7 @@ def _percentile(
             missing[service] = why.get(service, f"{len(distributions)} of at least {LEAST_ROUNDS} rounds")
             continue
         merged = merge(distributions.values())
-        seconds = merged.percentiles_s[metric]
-        if seconds is None:
+        if (seconds := merged.percentiles_s[metric]) is None:
             missing[service] = merged.missing[metric]
             at_most |= {service: merged.bounds_s[metric]} if metric in merged.bounds_s else {}
             continue

@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 
 from bench.analysis.causes import ASKED, HARMLESS_TO_MEANS, causes_beside
 from bench.analysis.tables.ranking import Figure, Metric
+from bench.core.groups import grouped
 from bench.plan.measurement import IN_BLOCKS
 from bench.records.outcome import NOT_RUN
 from bench.records.record import Cause, Record
@@ -22,7 +23,6 @@ from bench.run.facts import PlannedTable
 from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation
 from bench.tools import TOOLS
-from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BOUND, BUSY, LEAST_SUCCESSES
 
 LEAST_PER_CONNECTION = 2
@@ -31,6 +31,8 @@ LEAST_SENT = 0.9
 """From this share of a common rate on, a request costs about as much as at the whole rate."""
 CONFIDENCE = 0.95
 """For the interval of a single service's figure."""
+FIELDS = {Metric.SPEED: "speed", Metric.CPU: "cpu_per_success_s", Metric.GOODPUT: "goodput"}
+"""The field of a record with this metric; `steady_` before it gives that of the steady part of its window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,9 @@ class TableRecords:
 
 def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
     """The records of each table, except those of windows that never began."""
-    by_load: dict[LoadKey, list[Record]] = {table.key: [] for table in tables}
-    for record in records:
-        if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
-            by_load.get(record.load, []).append(record)
-    return [TableRecords(t, tuple(r for r in by_load[t.key] if r.service in t.services)) for t in tables]
+    began = (record for record in records if record.mode in IN_BLOCKS and record.outcome != NOT_RUN)
+    by_load = grouped(began, lambda record: record.load)
+    return [TableRecords(t, tuple(r for r in by_load.get(t.key, ()) if r.service in t.services)) for t in tables]
 
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
@@ -106,7 +106,8 @@ def is_thin(record: Record) -> bool:
 
 def value_of(record: Record, metric: Metric) -> float | None:
     """The figure as the logarithm of a speed; None if the window does not count or has no such figure."""
-    return None if causes_against(record, metric) or is_thin(record) else _as_speed(_read(record, metric), metric)
+    counts = not causes_against(record, metric) and not is_thin(record)
+    return _as_speed(getattr(record, FIELDS[metric]), metric) if counts else None
 
 
 def _as_speed(read: float | None, metric: Metric) -> float | None:
@@ -115,27 +116,14 @@ def _as_speed(read: float | None, metric: Metric) -> float | None:
     return -math.log(read) if metric is Metric.CPU else math.log(read)
 
 
-def _read(record: Record, metric: Metric) -> float | None:
-    if metric is Metric.SPEED:
-        return record.speed
-    return record.cpu_per_success_s if metric is Metric.CPU else record.goodput
-
-
-def _steady(record: Record, metric: Metric) -> float | None:
-    if metric is Metric.SPEED:
-        return record.steady_speed
-    return record.steady_cpu_per_success_s if metric is Metric.CPU else record.steady_goodput
-
-
 def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
     """The values of each service in the windows that count."""
     numbers: dict[tuple[int, int | None, int | None], int] = {}
     by_window: dict[tuple[int, str], Observation] = {}
     for record in records:
-        value = value_of(record, metric)
-        if value is not None:
+        if (value := value_of(record, metric)) is not None:
             window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
-            steady = _as_speed(_steady(record, metric), metric)
+            steady = _as_speed(getattr(record, f"steady_{FIELDS[metric]}"), metric)
             by_window[window, record.service] = Observation(record.round, window, record.service, value, steady=steady)
     return list(by_window.values())
 
@@ -221,7 +209,7 @@ def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Fig
     rounds: dict[int, list[float]] = defaultdict(list)
     records = [*records]
     for record in records:
-        value = _read(record, metric)
+        value: float | None = getattr(record, FIELDS[metric])
         if value is None or causes_against(record, metric):
             return None
         rounds[record.round].append(value * scale)

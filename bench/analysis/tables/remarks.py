@@ -67,8 +67,7 @@ def remarks_on(
 def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
     """How long the kernel throttled a service with a CPU quota, on average over its windows; none without a quota."""
     with_quota = [record for record in records if CPU_QUOTA in record.settings]
-    spans = [record.throttled_s for record in with_quota if record.throttled_s is not None]
-    if spans:
+    if spans := [record.throttled_s for record in with_quota if record.throttled_s is not None]:
         yield Throttled(fmean(spans))
     elif with_quota:
         yield Throttled(None, with_quota[0].nulls["throttled_s"])

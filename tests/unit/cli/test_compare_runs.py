@@ -68,7 +68,8 @@ def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: Capture) ->
     argv = [make(tmp_path / "old", change=disturb), make(tmp_path / "new")]
     raw = printed(capsys, "compare", *argv)
     assert "| 2,000 (noisy: 2,000) | 2,000 |" in raw
-    assert [build_verb([name]) for name in argv] == [0, 0]
+    for name in argv:
+        build_verb([name])
     assert printed(capsys, "compare", *argv) == raw
 
 

@@ -136,7 +136,8 @@ def begun(engine: PretendEngine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(verb, "engine_of", lambda run: engine)
     monkeypatch.setattr(build, "missing_bases", lambda *_: set())
     engine.run.root.joinpath("docker.calls").write_text("")
-    assert build.main(["a-run"]) == begin.main(["a-run"]) == 0
+    build.main(["a-run"])
+    begin.main(["a-run"])
     lines = engine.run.root.joinpath("docker.calls").read_text().splitlines()
     told = [line for line in lines if line.startswith(("compose", "exec", "run", "rm", "volume"))]
     # The two of a pipe start at the same time.

@@ -311,7 +311,7 @@ esac"""
     monkeypatch.setattr(sockets, "open_run", lambda name: engine.run)
     monkeypatch.setattr(sockets, "engine_of", lambda run: engine)
     monkeypatch.setattr(sockets, "sleep", lambda seconds: None)
-    assert sockets.main(["a-run", "waitress", "hypercorn"]) == 0
+    sockets.main(["a-run", "waitress", "hypercorn"])
     assert (engine.run.folder / "own-binds.tsv").read_text() == 'waitress\t{"options": 1}\nhypercorn\t{"options": 1}\n'
     assert (engine.run.folder / "listeners.toml").read_text() == "the table\n"
     begun, first, second, gone = [line for line in calls.read_text().splitlines() if "own-waitress" in line]

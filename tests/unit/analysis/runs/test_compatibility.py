@@ -65,7 +65,8 @@ def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys:
 
     one, other = make(tmp_path / "a"), make(tmp_path / "b", renewed)
     if built:
-        assert [build_verb([one]), build_verb([other])] == [0, 0]
+        build_verb([one])
+        build_verb([other])
     status, lines = told(one, other, capsys)
     assert status == 1 and lines[0].startswith("incompatible: version of wrk: 1.0 vs 1.0, 2.0")
 
