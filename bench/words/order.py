@@ -51,7 +51,7 @@ def pair_words(ranking: Ranking, service: str, other: str, names: Mapping[str, s
 
 
 PAGE = {
-    "shown": "{left} of {all} shown. Tiers and differences are those of the whole table.",
+    "shown": "{left} of {all} shown. Tiers are those of the whole table.",
     "open": "Of these, no winner among {best}, {others}.",
     "best": "Of these, {best} is best.",
     "last": "Last is {last}: {pair}.",

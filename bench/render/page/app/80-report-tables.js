@@ -23,9 +23,9 @@ function isFilteredOut(text) {
   return Boolean(cell) && !passing.has(cell.service);
 }
 
-/** The number at the beginning of a cell, also after "about" or "≥", by which it sorts; null if there is none. */
+/** The number at the beginning of a cell, also after "about" or a bound's sign, by which it sorts; null without one. */
 function sortKey(text) {
-  const figure = /^(?:about |≥ ?)?([+−-]?[\d,]*\.?\d+)/.exec(text);
+  const figure = /^(?:about |[≥≤] ?)?([+−-]?[\d,]*\.?\d+)/.exec(text);
   return figure ? Number(figure[1].replaceAll(",", "").replace("−", "-")) : null;
 }
 
@@ -68,7 +68,8 @@ function makeSortable(table, head, index) {
   const button = make("button", { type: "button" }, name);
   head.replaceChildren(button);
   button.addEventListener("click", () => {
-    const down = head.getAttribute("aria-sort") === "ascending";
+    const orders = head.dataset.first ? ["descending", "ascending"] : ["ascending", "descending"];
+    const down = orders[head.getAttribute("aria-sort") === orders[0] ? 1 : 0] === "descending";
     for (const one of table.heads) one.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const keys = new Map(table.rows.map((row) => [row, sortKey(row.cells[index].textContent)]));
@@ -81,6 +82,7 @@ function makeSortable(table, head, index) {
       return (down ? -1 : 1) * (one - other);
     });
     table.body.append(...order);
+    table.sorted?.();
     announce(`${table.title}, sorted by ${name}, ${down ? "descending" : "ascending"}`);
   });
 }
