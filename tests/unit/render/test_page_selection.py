@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_browser import Opened, built, choose, draw_all
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
+from ranking_run import page as ranked_page
+from ranking_run import two_tables
 
 from bench.run.published import unpacked
 
@@ -52,7 +55,8 @@ def test_177_stacks_fit_six_screens_and_begin_with_a_picture(stacks: Path, opene
     assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 800
     for width, height, least in ((1280, 800, 4), (390, 844, 3)):
         page = opened(stacks, width=width)
-        bottoms = page.locator(".bars tbody tr").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        rows = page.locator(".bars tbody tr")
+        bottoms = rows.evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
         assert sum(0 < bottom <= height for bottom in bottoms) >= least
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     # The verdicts on 15,576 pairs, in both directions, are a quarter of the page.
@@ -132,6 +136,72 @@ def test_a_filter_draws_a_few_rows_however_many_there_are(stacks: Path, opened: 
     choose(page, "server", "gunicorn-sync")
     assert page.evaluate(elements) <= every
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+COUNTING = """
+window.made = 0;
+window.long = [];
+for (const name of ["createElement", "createElementNS"]) {
+  const create = Document.prototype[name];
+  Document.prototype[name] = function (...given) { window.made += 1; return create.apply(this, given); };
+}
+new PerformanceObserver((list) => list.getEntries().forEach((one) => window.long.push(Math.round(one.duration))))
+  .observe({ type: "longtask", buffered: true });
+"""
+"""Counts the elements that scripts make, and notes tasks of 50 ms or more."""
+SHOWN = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+  return { made: window.made, paint, picture: performance.getEntriesByName("first-picture")[0].startTime };
+}"""
+FILTERED = """async (text) => {
+  const before = window.made;
+  const search = document.getElementById("find");
+  performance.mark("filter");
+  search.value = text;
+  search.dispatchEvent(new Event("input"));
+  const handled = performance.measure("handled", "filter").duration;
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return { made: window.made - before, handled, painted: performance.measure("painted", "filter").duration };
+}"""
+Work = dict[str, dict[str, float]]
+
+
+def work_of(browser: Browser, file: Path) -> tuple[Work, list[int]]:
+    """What the first picture and two filters cost: elements made, milliseconds, layouts; and all long tasks."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.add_init_script(COUNTING)
+    page.goto(f"file://{file}")
+    work = {"first picture": page.evaluate(SHOWN)}
+    metrics = page.context.new_cdp_session(page)
+    metrics.send("Performance.enable")
+    # With the first filter, the verdicts on all pairs are decompressed.
+    for name, text in (("first filter", "flask"), ("next filter", "gunicorn")):
+        before = layouts(metrics.send("Performance.getMetrics"))
+        work[name] = page.evaluate(FILTERED, text)
+        work[name]["layouts"] = layouts(metrics.send("Performance.getMetrics")) - before
+        page.locator("#ranking-1 .against", has_text="the best shown").wait_for()
+    found = page.evaluate("window.long")
+    page.close()
+    return work, found
+
+
+def layouts(metrics: Any) -> float:
+    return float(next(one["value"] for one in metrics["metrics"] if one["name"] == "LayoutCount"))
+
+
+def test_the_first_picture_and_a_filter_cost_as_much_as_on_a_small_page(
+    stacks: Path, tmp_path: Path, browser: Browser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Times depend on the machine, so they are printed; what is asserted is how much is done for 177 rows and for 8."""
+    large, small = (work_of(browser, file) for file in (stacks, ranked_page(tmp_path / "few", two_tables())))
+    with capsys.disabled():
+        for name, (work, long) in (("177 stacks", large), ("8 stacks", small)):
+            print(f"\n{name}:", {what: {key: round(value or 0) for key, value in one.items()} for what, one in work.items()})
+            print("  tasks of 50 ms or more:", long)
+    for what, cost in large[0].items():
+        assert cost["made"] < 3 * small[0][what]["made"] + 100, what
+        assert cost.get("layouts", 0) <= small[0][what].get("layouts", 0) + 3, what
 
 
 @pytest.fixture(scope="module")

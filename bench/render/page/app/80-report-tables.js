@@ -38,12 +38,22 @@ function reportTables() {
     body: table.tBodies[0],
   }));
   for (const table of tables) for (const [index, head] of table.heads.entries()) makeSortable(table, head, index);
+  // A table that is folded away is filtered when it is opened.
   const filter = () => {
-    passing = passingServices();
-    for (const table of tables) filterTable(table);
+    for (const table of tables) {
+      if (!table.stale || table.figure.closest("details:not([open])")) continue;
+      table.stale = false;
+      filterTable(table);
+    }
   };
-  if (isFiltered()) filter();
-  onChange((keys) => isSelection(keys) && filter());
+  const select = () => {
+    passing = passingServices();
+    for (const table of tables) table.stale = true;
+    filter();
+  };
+  if (isFiltered()) select();
+  onChange((keys) => isSelection(keys) && select());
+  document.addEventListener("toggle", filter, true);
 }
 
 /** Hides rows and columns that do not pass the filters, and the whole table if nothing is left of it. */
