@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Figure, Percentile, RankedRow, Ranking
 from bench.core.formats import NOTHING, number
 from bench.render.table import Column, written
-from bench.words.changes import change, column_name
+from bench.words.changes import Change, change, change_of, column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.picture import estimate_words, rate_words, seen_words
@@ -19,8 +19,8 @@ from bench.words.picture import estimate_words, rate_words, seen_words
 class RankingColumn:
     """`of` gives what is shown of a row: a text, and if there are any its interval and a remark on it.
 
-    Columns with a `name` are on the page, with the interval if `apart`, and unless excluded in the report; those with a
-    `short` name are on the terminal, with the text `brief` if there is one.
+    Columns with a `name` are in the report and on the page, unless excluded from one; there, `judged` is the text if
+    there is one, and `figure` has a bar. Those with a `short` name are on the terminal, with the text `brief` if any.
     """
 
     name: str
@@ -31,11 +31,13 @@ class RankingColumn:
     left: bool = False
     optional: bool = False
     report: bool = True
-    apart: bool = True
+    page: bool = True
+    judged: Callable[[RankedRow], str] | None = None
+    figure: Callable[[RankedRow], Figure | None] | None = None
 
     def whole(self, row: RankedRow) -> str:
         """`2.10 (1.80 to 2.60) ms, lowest?`."""
-        text, interval, remark, *_ = *self.of(row), "", ""
+        text, interval, remark = self.parts(row)
         unit = f" {self.unit}" if self.unit and text != NOTHING else ""
         return f"{text}{f' ({interval})' * bool(interval)}{unit}{f', {remark}' * bool(remark)}"
 
@@ -43,25 +45,36 @@ class RankingColumn:
         """`2.10`."""
         return self.of(row)[0]
 
+    def parts(self, row: RankedRow) -> tuple[str, str, str]:
+        """(`2.10`, `1.80 to 2.60`, `lowest?`), as far as there are any."""
+        text, interval, remark, *_ = *self.of(row), "", ""
+        return text, interval, remark
+
     def in_report(self) -> Column[RankedRow]:
         """All in one cell."""
         return Column(self.name, self.whole, self.left, self.optional)
 
-    def on_page(self) -> Iterator[Column[RankedRow]]:
-        """The unit in the name, and the interval in a column of its own."""
-        yield Column(f"{self.name}, {self.unit}" if self.unit else self.name, self.text, self.left, self.optional)
-        if self.apart:
-            yield Column(f"{self.name}, interval", lambda row: (*self.of(row), "")[1] or NOTHING, optional=True)
+    def on_page(self) -> Column[RankedRow]:
+        """The unit in the name; the interval is in the cell, below the text."""
+        name = f"{self.name}, {self.unit}" if self.unit else self.name
+        return Column(name, self.judged or self.text, self.left, self.optional)
 
     def on_terminal(self) -> Column[RankedRow]:
         """The text alone, in as few characters as possible."""
         return Column(self.short, self.brief or (lambda row: self.text(row).replace("≤ ", "≤")), self.left)
 
 
+def _memory(row: RankedRow) -> Figure | None:
+    size = row.memory_loaded_bytes
+    return Figure(size, size, size) if size is not None else None
+
+
 TIER = RankingColumn("tier", lambda row: (written(row.tier, str),), short="tier", left=True)
-REQUESTS = RankingColumn("requests/s", rate_words, short="req.\n/s")
-CPU = RankingColumn("CPU per request", lambda row: estimate_words(row.cpu_us), "µs", "µs CPU\n/req.")
-MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB", "mem.\nMB")
+REQUESTS = RankingColumn("requests/s", rate_words, short="req.\n/s", figure=lambda row: row.goodput)
+CPU = RankingColumn(
+    "CPU per request", lambda row: estimate_words(row.cpu_us), "µs", "µs CPU\n/req.", figure=lambda row: row.cpu_us
+)
+MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB", "mem.\nMB", figure=_memory)
 
 
 def ranking_columns(words: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
@@ -73,16 +86,19 @@ def ranking_columns(words: RankingText, name: Callable[[str], str]) -> Iterator[
         column_name(ranking.metric, "the best"),
         lambda row: (_against_best(ranking, row),),
         short=column_name(ranking.metric, "best, %").replace(" ", "\n", 1),
-        brief=lambda row: _against_best(ranking, row, verdict=True).replace(" %", ""),
+        brief=lambda row: _against_best(ranking, row, verdict=row.tier == 1).replace(" %", ""),
+        judged=lambda row: "not ranked" if row.rank is None else _against_best(ranking, row, verdict=True),
     )
-    yield RankingColumn("unnoticed below", lambda row: (seen_words(row) or NOTHING,), optional=True)
+    yield RankingColumn("unnoticed below", lambda row: (seen_words(row) or NOTHING,), optional=True, page=False)
     yield from (REQUESTS, CPU, MEMORY)
     if words.waits:
         yield RankingColumn("", lambda row: (_at_once(words, row),), short="at\nonce", report=False)
     yield from latency_columns(ranking)
     yield RankingColumn("windows", lambda row: (str(row.windows),), report=False)
     yield RankingColumn("left out", lambda row: (str(row.left_out),), report=False)
-    yield RankingColumn("remarks", lambda row: (words.notes[row.service] or NOTHING,), left=True, optional=True)
+    yield RankingColumn(
+        "remarks", lambda row: (words.notes[row.service] or NOTHING,), left=True, optional=True, page=False
+    )
 
 
 def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
@@ -92,11 +108,16 @@ def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
         for percentile in latency.percentiles:
             short = f"{percentile.metric}\nms" if latency is ranking.latency else ""
             latency_of = partial(_percentile, percentile)
-            yield RankingColumn(f"{percentile.metric}{at}", latency_of, "ms", short, apart=percentile is ranking.tail)
+            figure_of = partial(_latency, percentile)
+            yield RankingColumn(f"{percentile.metric}{at}", latency_of, "ms", short, figure=figure_of)
 
 
 def _megabytes(row: RankedRow) -> str:
     return written(row.memory_loaded_bytes, lambda size: number(size / 1e6))
+
+
+def _latency(percentile: Percentile, row: RankedRow) -> Figure | None:
+    return percentile.figures.get(row.service)
 
 
 def _percentile(percentile: Percentile, row: RankedRow) -> tuple[str, str, str]:
@@ -105,13 +126,24 @@ def _percentile(percentile: Percentile, row: RankedRow) -> tuple[str, str, str]:
 
 
 def _against_best(ranking: Ranking, row: RankedRow, *, verdict: bool = False) -> str:
-    """`-56 % (-65 to -45 %)`; with `verdict`, that instead of the estimate in the best's tier."""
+    """`-56 % (-65 to -45 %)`; with `verdict`, that instead of the estimate if it names no winner."""
     if row.difference is None or row.rank == 1:
         return NOTHING if row.difference is None else "best" if ranking.look is not None else "first"
     difference = change(ranking.metric, row.difference, row.interval)
-    # Before the first look there are no verdicts, and no tiers.
-    gap = ranking.ahead(row.service, ranking.rows[0].service) if verdict and row.tier == 1 else None
-    return f"{gap.verdict} {difference.span()}".rstrip() if gap else difference.column()
+    gap = ranking.ahead(row.service, ranking.rows[0].service) if verdict else None
+    return _judged(ranking, gap, difference)
+
+
+def against_words(ranking: Ranking, service: str, base: str) -> str:
+    """A service against another one: `-56 % (-65 to -45 %)`, or `no winner (-5 to +8 %)`; `–` if never compared."""
+    gap = ranking.ahead(service, base)
+    return NOTHING if gap is None else _judged(ranking, gap, change_of(ranking.metric, gap))
+
+
+def _judged(ranking: Ranking, gap: Contrast | None, difference: Change) -> str:
+    """The verdict if that names no winner. Before the first look there are no verdicts."""
+    judged = gap is not None and not gap.called and ranking.look is not None
+    return f"{gap.verdict} {difference.span()}".rstrip() if gap and judged else difference.column()
 
 
 def _at_once(words: RankingText, row: RankedRow) -> str:

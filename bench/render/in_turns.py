@@ -282,15 +282,18 @@ def own_app_tables(
     columns: list[Column[RankedRow]] = [
         TIER.in_report(),
         Column("server", lambda row: server_words(facts, row.service), left=True),
-        Column("requests at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
-        *([] if waits else [Column("workers", workers, left=True)]),
-        Column("own default", default, left=True, optional=True),
         Column(REQUESTS.name, REQUESTS.text),
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
         Column("idle memory", lambda row: written(idle_bytes.get(row.service), megabytes)),
         MEMORY.in_report(),
         Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
+    ]
+    # Figures come first, so that a phone shows some.
+    settings: list[Column[RankedRow]] = [
+        Column("requests at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
+        *([] if waits else [Column("workers", workers, left=True)]),
+        Column("own default", default, left=True, optional=True),
     ]
     notes = []
     if any(starts.values()):
@@ -306,7 +309,7 @@ def own_app_tables(
     return [
         table_of(
             request_words(app, text.ranking.scenario),
-            [*columns, *(column.in_report() for column in latency_columns(text.ranking))],
+            [*columns, *(column.in_report() for column in latency_columns(text.ranking)), *settings],
             text.ranking.rows,
             [*_waiting(text), *notes],
         )

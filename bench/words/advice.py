@@ -9,13 +9,15 @@ from statistics import fmean
 
 from bench.analysis.findings import Findings, Noise
 from bench.analysis.runs.host_state import HostState
+from bench.analysis.services import pairs_of
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.core.formats import plural
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import Measurement, Pair
 from bench.run.facts import RunFacts
 from bench.run.provenance import COMPOSED
 from bench.stats.table_verdicts import NO_WINNER
 from bench.tools.levels import LoadKey
+from bench.words.order import separating_connections
 
 MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
@@ -145,7 +147,7 @@ def advice(
     go_on = f"continue with scripts/matrix.sh --resume {facts.run or 'RUN'}"
     if composed := facts.containers == COMPOSED:
         go_on = "docker-compose up bench cannot continue a run (scripts/matrix.sh can), so measure it again"
-    lines = [*_of_rankings(rankings, go_on, tables, _round_s(planned), composed=composed)]
+    lines = [*_of_rankings(rankings, go_on, tables, _round_s(planned), pairs_of(facts), composed=composed)]
     if not lines and rankings:
         return ()
     noise = _of_noise(findings.noise) if rankings else ()
@@ -166,18 +168,22 @@ def _of_rankings(
     go_on: str,
     planned: Mapping[LoadKey, int],
     round_s: float,
+    pairs: Sequence[Pair],
     *,
     composed: bool,
 ) -> Iterator[str]:
-    """`planned`: rounds planned for each table. `go_on`: how to continue an interrupted run."""
+    """`planned`: rounds planned for each table. `go_on`: how to continue an interrupted run. `pairs`: of two refs."""
     early: list[Ranking] = []
     cut: list[Ranking] = []
+    limited: list[Ranking] = []
     done: list[Ranking] = []
     for ranking in rankings:
         if ranking.look is None:
             first = ranking.looks[0]
             if ranking.rounds < min(first, planned.get(ranking.table, first)):
                 early.append(ranking)
+        elif _limited_by_load(ranking):
+            limited.append(ranking)
         elif _open(ranking):
             (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
     if early:
@@ -192,8 +198,9 @@ def _of_rankings(
             f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')} of {last};"
             f" {go_on}{_about(last - rounds, round_s)}."
         )
+    yield from (_level_for(ranking, composed=composed) for ranking in limited)
     if done:
-        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done, round_s, composed=composed)}."
+        yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done, round_s, pairs, composed=composed)}."
 
 
 def _about(rounds: int, round_s: float) -> str:
@@ -208,6 +215,21 @@ def _open(ranking: Ranking) -> list[Contrast]:
     return [one for one in ranking.contrasts if one.verdict == NO_WINNER]
 
 
+def _limited_by_load(ranking: Ranking) -> bool:
+    """Whether some services have no winner because they reach all that connections and wait allow."""
+    first = {row.service for row in ranking.rows[: ranking.ceiling.services if ranking.ceiling else 0]}
+    return any({one.a, one.b} <= first for one in _open(ranking))
+
+
+def _level_for(ranking: Ranking, *, composed: bool) -> str:
+    """The level that separates such services."""
+    assert ranking.ceiling is not None
+    level = f"c{separating_connections(ranking.ceiling)}"
+    load = _option("scenario", f"{ranking.scenario} --level {level}", composed=composed)
+    rerun = f"rerun with {load}{' docker-compose up bench' * composed} to separate them"
+    return f"{ranking.table}: the load limits the first {ranking.ceiling.services} services; {rerun}."
+
+
 def _name(rankings: Sequence[Ranking]) -> str:
     return str(rankings[0].table) if len(rankings) == 1 else f"{len(rankings)} tables"
 
@@ -217,14 +239,20 @@ def _count(rankings: Sequence[Ranking]) -> str:
     return f"{count:,} of {sum(len(one.contrasts) for one in rankings):,} differences {'has' if count == 1 else 'have'}"
 
 
-def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) -> str:
-    """What more rounds would settle and how long they take; why the rest would stay open."""
-    undecided = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
-    totals = sorted(look + one.more_rounds for one, look in undecided if one.more_rounds is not None)
-    reachable = [total for total in totals if total <= MOST_ROUNDS]
+def _rounds_for(rankings: Sequence[Ranking], round_s: float, pairs: Sequence[Pair], *, composed: bool) -> str:
+    """What more rounds would settle and how long they take; why the rest would stay open.
+
+    A rerun is proposed if it settles a difference that was asked about, or half of those without a verdict.
+    """
+    undecided = [
+        (one, math.inf if one.more_rounds is None else (ranking.look or 0) + one.more_rounds, asked)
+        for ranking in rankings
+        for one, asked in _by_question(ranking, pairs)
+    ]
+    reachable = sorted(int(total) for _, total, _ in undecided if total <= MOST_ROUNDS)
     patience = max(PATIENCE_S, 2 * round_s * max(one.rounds for one in rankings))
     soon = [total for total in reachable if total * round_s <= patience]
-    unreachable = [one for one, look in undecided if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS]
+    unreachable = [one for one, total, _ in undecided if total > MOST_ROUNDS]
     single = len(unreachable) == 1
     who = ("the other" if single else "the others") if reachable else "it" if single else "they"
     left = [f"{who} {_why_open(unreachable)}"] if unreachable else []
@@ -236,6 +264,10 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
         return f"more rounds would hardly help: {', '.join(left)}"
     if late:
         left.insert(0, f"{late} {long}")
+    totals_asked = [total for _, total, asked in undecided if asked]
+    if 2 * len(soon) < len(undecided) and min(totals_asked, default=math.inf) > soon[-1]:
+        best = ", and not which is best" if totals_asked and not pairs else ""
+        return "; ".join([f"more rounds would settle only {len(soon)} of them{best}", *left])
     count = "it" if len(undecided) == 1 else f"{'all' if len(soon) == len(undecided) else len(soon)} of them"
     options = _option("rounds", soon[-1], composed=composed)
     if composed:
@@ -244,6 +276,14 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
         # A margin, plus 2 minutes for builds and checks before the first round.
         options += f" --max-time {math.ceil(1.25 * soon[-1] * round_s / 60) + 2}"
     return "; ".join([f"rerun with {options}{_about(soon[-1], round_s)} to settle {count}", *left])
+
+
+def _by_question(ranking: Ranking, pairs: Sequence[Pair]) -> Iterator[tuple[Contrast, bool]]:
+    """The differences without a verdict, and whether the question is about them: two refs, else the best and others."""
+    best, versions = ranking.rows[0].service, {frozenset(pair) for pair in pairs}
+    for one in _open(ranking):
+        both = frozenset((one.a, one.b))
+        yield one, both in versions if versions else best in both
 
 
 def _why_open(contrasts: Sequence[Contrast]) -> str:

@@ -51,7 +51,7 @@ def pair_words(ranking: Ranking, service: str, other: str, names: Mapping[str, s
 
 
 PAGE = {
-    "shown": "{left} of {all} shown. Tiers and differences are those of the whole table.",
+    "shown": "{left} of {all} shown. Tiers are those of the whole table.",
     "open": "Of these, no winner among {best}, {others}.",
     "best": "Of these, {best} is best.",
     "last": "Last is {last}: {pair}.",
@@ -108,9 +108,13 @@ def ceiling_words(ceiling: Ceiling) -> str:
     """What keeps the first services together, and how many connections would separate them."""
     allowed = f"{ceiling.connections} connections allow {ceiling.rate:,.0f} requests/s with this wait"
     served = f"the first {ceiling.services} served {100 * ceiling.share:.0f} % of that or more"
-    enough = float(f"{ceiling.enough:.1e}")
-    more = f"About {enough:,.0f} connections would keep the fastest busy and could separate them"
+    more = f"About {separating_connections(ceiling):,} connections would keep the fastest busy and could separate them"
     return f"The load is the limit: {allowed}, and {served}, at most {100 * ceiling.busy:.0f} % busy. {more}."
+
+
+def separating_connections(ceiling: Ceiling) -> int:
+    """About how many connections would separate them."""
+    return int(float(f"{ceiling.enough:.1e}"))
 
 
 def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The text around the picture of a ranking: question, load, figures, certainty."""
+"""The text around a ranking's table on the page: question, load, figures, certainty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def question_words(ranking: Ranking) -> str:
 
 
 def caption_words(ranking: Ranking) -> str:
-    """What the picture of a table shows, and which end is better."""
+    """What ranks a table, and which end is better."""
     cpu = ranking.metric is Metric.CPU
     return f"{load_words(ranking)}: {'CPU per request, less' if cpu else 'requests/s, more'} is better"
 
@@ -65,14 +65,10 @@ def seen_words(row: RankedRow) -> str:
     return size(row.smallest_visible)
 
 
-def requests_words(row: RankedRow) -> tuple[str, str, str]:
-    """(requests/s, their interval, the interval as a share for narrow places)."""
-    mean, span = rate_words(row)
-    if row.goodput is None or not span:
-        return (mean if row.goodput is None else f"{mean}/s"), "", ""
-    middle, low, high = row.goodput.mean, row.goodput.low, row.goodput.high
-    half = 100 * max(high - middle, middle - low) / middle if middle > 0 else 0.0
-    return f"{mean}/s", span, f"±{half:.1f} %" if half < 9.95 else f"±{half:.0f} %"
+def half_words(figure: Figure) -> str:
+    """An interval as a share of its mean, for narrow places: `±2.0 %`."""
+    half = max(figure.high - figure.mean, figure.mean - figure.low) / figure.mean if figure.mean > 0 else 0.0
+    return f"±{size(half)}"
 
 
 def rate_words(row: RankedRow) -> tuple[str, str]:

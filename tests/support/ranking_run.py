@@ -10,7 +10,7 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +65,7 @@ def ranking(
         rows.append(RankedRow(service=f"{name}-py313-debian", memory_loaded_bytes=(50 + place) << 20, **row))
     lost = [name for name in given if name not in known]
     rows += [without_a_figure(f"{name}-py313-debian") for name in lost]
-    tie: dict[str, Any] = {"verdict": "equal", "difference": 0.0, "interval": None}
-    contrasts = tuple(
-        Contrast(a=a.service, b=b.service, smallest_visible=spread / 2, **tie)
-        for a, b in pairwise(row for row in rows if row.rank)
-    )
+    contrasts = tuple(contrast(a, b, spread) for a, b in combinations([row for row in rows if row.rank], 2))
     what = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
     table: dict[str, Any] = {"scenario": scenario, "tool": "wrk", "level": Level.read("c16"), "confidence": 0.95}
     table |= {"metric": Metric.CPU if cpu else Metric.GOODPUT, "settled": cpu}
@@ -80,6 +76,16 @@ def ranking(
         labels={row.service: row.service.removesuffix("-py313-debian") for row in rows},
         notes={row.service: "" if row.rank else ERRORS for row in rows},
     )
+
+
+def contrast(a: RankedRow, b: RankedRow, spread: float) -> Contrast:
+    """A row against one before it: equal in the same tier, else slower."""
+    speed = (1 + (b.difference or 0.0)) / (1 + (a.difference or 0.0))
+    low, high = (speed * math.exp(side * spread) - 1 for side in (-1, 1))
+    judged: dict[str, Any] = {"verdict": "slower", "smallest_visible": None}
+    if a.tier == b.tier:
+        judged = {"verdict": "equal", "smallest_visible": spread / 2}
+    return Contrast(a=a.service, b=b.service, difference=speed - 1, interval=(low, high), **judged)
 
 
 def without_a_figure(service: str) -> RankedRow:

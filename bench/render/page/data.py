@@ -24,6 +24,7 @@ from bench.core.formats import number as written
 from bench.core.groups import grouped
 from bench.plan.measurement import MODES
 from bench.records.record import Record
+from bench.render.columns import against_words
 from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
 from bench.run.facts import AppFacts, RunService
@@ -33,6 +34,7 @@ from bench.stats.estimates import estimate
 from bench.tools.levels import Level, LoadKey
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
+from bench.words.changes import column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import pair_words as latency_pair_words
 from bench.words.names import level_words
@@ -134,6 +136,7 @@ def _ranking(text: RankingText) -> dict[str, Any]:
         "services": services,
         "labels": [text.labels[name] for name in services],
         "ranked": sum(row.rank is not None for row in ranking.rows),
+        "against": column_name(ranking.metric, "{0}"),
     }
 
 
@@ -154,11 +157,13 @@ def pairs_data(rankings: Sequence[RankingText]) -> list[dict[str, Any]]:
 
     Pairs are in the order of the rows: first with second, first with third, and so on. `{0}` and `{1}` in a sentence
     stand for the earlier and the later service; None: they were never compared. `open` has a letter for each pair: o if
-    no difference is shown.
+    no difference is shown. `against` has for each service of a table all of them against it, a line each.
     """
-    tables = [
-        _pairs(text.ranking, [row.service for row in text.ranking.rows if row.rank is not None]) for text in rankings
-    ]
+    tables: list[dict[str, Any]] = []
+    for text in rankings:
+        names = [row.service for row in text.ranking.rows if row.rank is not None]
+        lines = ["\n".join(against_words(text.ranking, name, base) for name in names) for base in names]
+        tables.append(_pairs(text.ranking, names) | {"against": lines})
     rated = (latency for text in rankings for latency in text.ranking.latencies)
     return tables + [_pairs(one, one.ordered) for latency in rated for one in latency.percentiles]
 

@@ -75,7 +75,9 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     [plain] = own_app_tables(facts, [text], {}, services | {name: replace(services[name], start_s=0.51)})
     [priced] = own_app_tables(own_app_run(cpu_hour_price=0.36)[0], [text], {}, services)
     assert [row[1] for row in plain.rows] == [*OWN_SPEEDS]
-    assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–", "–"]
+    assert [row[plain.columns.index("start-up")] for row in plain.rows] == ["–", "0.510 s", "–", "–"]
+    # On a phone, the first columns are the figures.
+    assert plain.columns[2] == "requests/s" and plain.columns[-2:] == ("workers", "own default")
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
     # 100 µs per request are 100 CPU seconds per million requests; 3,600 seconds cost 0.36.
     price = AppFacts(cpu_hour_price=0.36).price(100)

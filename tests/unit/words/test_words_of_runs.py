@@ -15,7 +15,7 @@ from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 
 from bench.analysis.findings import findings_of
 from bench.analysis.runs.host_state import HostState
-from bench.analysis.tables.ranking import Ranking
+from bench.analysis.tables.ranking import Ceiling, Contrast, Ranking
 from bench.core.service_settings import Settings
 from bench.matrix.flags import parse_flags
 from bench.matrix.packages import Pins
@@ -84,6 +84,9 @@ def advised() -> Said:
     run = RunFacts(run="RUN")
     before = {"expected": ("Other programs use 34 % of the CPUs: stop them.",)}
     left = with_open(decided, None)
+    limited = replace(with_open(decided, 3), ceiling=Ceiling(3, 800, 16, 0.88, 0.13, 123))
+    settled_first = replace(with_open(decided, 3), ceiling=Ceiling(1, 800, 16, 0.88, 0.13, 123))
+    versions = (service_of("tornado"), service_of("uvicorn-asgi"))
     wide = replace(left, contrasts=tuple(replace(one, smallest_visible=0.4) for one in left.contrasts))
     noisy = [
         replace(one, foreign_ratio=0.2, nulls={name: why for name, why in one.nulls.items() if name != "foreign_ratio"})
@@ -105,6 +108,16 @@ def advised() -> Said:
         "two are open": said(with_open(decided, 3, 40)),
         "one of two is too close": said(with_open(decided, 3, None)),
         "it is too close": said(with_open(decided, None)),
+        "only one is within reach, and it is not about the best": said(with_open(decided, None, None, 3)),
+        "only one is within reach, and it is about what was asked": said(
+            with_open(decided, None, None, 3), pairs=(versions,)
+        ),
+        "only one is within reach, and it is not about two versions": said(
+            with_open(decided, None, 3, None), pairs=(versions,)
+        ),
+        "the load is the limit": said(limited),
+        "the load is the limit under Compose": said(limited, containers=COMPOSED),
+        "the load is the limit of other services": said(settled_first),
         "it would take more rounds than can be asked for": said(with_open(decided, 94)),
         "noise is the reason": said(wide),
         "one is open under Compose": said(with_open(decided, 3), containers=COMPOSED),

@@ -126,14 +126,17 @@ function filters() {
   section.hidden = false;
 }
 
-/** Shows the picked services in the bar, with a button to compare them if there are two. */
+/** Shows the picked services in the bar: buttons to compare two side by side, or for the rounds of one. */
 function showPicked(place) {
   const names = state.pick ?? [];
+  place.hidden = !names.length;
+  if (!names.length) return place.replaceChildren();
+  const cell = ALONE.find(({ service }) => service === names[0]);
+  const rounds = make("button", { type: "button", onclick: () => openRow(cell.id) }, "What it is, and its rounds");
   const clear = make("button", { type: "button", onclick: () => change({ pick: [] }) }, "Clear picks");
   const compare = make("button", { type: "button", onclick: toPair }, `Compare ${names.map(nameOf).join(" and ")}`);
-  if (!names.length) place.replaceChildren();
-  else place.replaceChildren(names.length > 1 ? compare : `${nameOf(names[0])}: pick another one to compare `, clear);
-  place.hidden = !names.length;
+  const single = [`${nameOf(names[0])}: pick another one to see both side by side`, ...(cell ? [rounds] : [])];
+  place.replaceChildren(...(names.length > 1 ? [compare] : single), clear);
 }
 
 /** The choice of the charted load; hidden if there is only one. */

@@ -1,89 +1,134 @@
-/* Applies the filters to the rankings. They only hide rows: ranks, tiers and differences stay those of the whole table. */
+/* The tables of the rankings: rows are filtered and sorted, and compared with the best shown or with a picked one. */
 
-/** If filters leave at most this many rows, the later tiers open: MOST_ROWS of rankings.py. */
+/** A table with more rows that pass the filters shows the first ones: MOST_ROWS and FIRST_ROWS of rankings.py. */
 const SHOWN_AT_ONCE = 32;
+const SHOWN_FIRST = 20;
 
 function rankings() {
-  const found = DATA.rankings.map((ranking, index) => {
-    const figure = document.getElementById(`ranking-${index + 1}`);
-    for (const place of figure.querySelectorAll(".place, .unranked li")) {
-      const name = place.querySelector(".name");
-      const { textContent: text } = name;
-      const { service } = place.dataset;
-      const open = () => openRow(`${service} ${rankedLoad(ranking)}`);
-      const card = make(
-        "button",
-        { type: "button", class: "card", title: "What it is, and its rounds", onclick: open },
-        text,
-      );
-      name.replaceChildren(pickBox(service, text), card);
-    }
-    return rankingParts(ranking, figure);
-  });
-  const filter = () => {
-    const cells = new Set(CELLS.filter(passesFilters).map((cell) => cell.id));
-    for (const one of found) filterRanking(one, cells);
-    if (found.length && isFiltered() && !pairs) loadPairs().then(() => pairs && found.forEach(tellThese));
+  const tables = DATA.rankings.map(rankingParts);
+  const show = () => {
+    const cells = isFiltered() ? new Set(CELLS.filter(passesFilters).map((cell) => cell.id)) : null;
+    for (const table of tables) showRanking(table, cells);
+    if ((cells || state.pick) && tables.length && !pairs) loadPairs().then(() => pairs && show());
   };
-  const showPicks = () => {
-    for (const box of document.querySelectorAll("#answers .pick"))
-      box.checked = Boolean(state.pick?.includes(box.value));
-  };
-  if (isFiltered()) filter();
+  show();
   onChange((keys) => {
-    if (isSelection(keys)) filter();
-    if (keys.includes("pick")) showPicks();
+    if (isSelection(keys) || keys.includes("pick")) show();
   });
 }
 
-function rankingParts(ranking, figure) {
-  const answer = document.getElementById(`answer-${figure.id.split("-")[1]}`);
-  const whole = answer.querySelector(".whole");
-  const these = make("ul", { class: "findings", "aria-live": "polite" });
-  const fold = make("details", {}, make("summary", {}, `Findings on all ${ranking.services.length} services`));
-  these.hidden = true;
-  whole.after(these);
-  const later = figure.querySelector(".later");
-  const places = [...figure.querySelectorAll("[data-service]")];
-  return {
+/** A ranking's table with its rows by place: `left` are the places that pass the filters. */
+function rankingParts(ranking, index) {
+  const figure = document.getElementById(`ranking-${index + 1}`);
+  const element = figure.querySelector("table.bars");
+  const answer = document.getElementById(`answer-${index + 1}`);
+  const rows = [...element.tBodies[0].rows];
+  const heads = [...element.tHead.rows[0].cells];
+  const table = {
     ranking,
-    answer,
     figure,
-    whole,
-    these,
-    fold,
-    places: places.map((place) => [place, place.dataset.service]),
-    tiers: [...figure.querySelectorAll(".tier")],
-    unranked: figure.querySelector(".not-ranked"),
-    later,
-    laterText: later?.firstElementChild.textContent,
+    answer,
+    element,
+    rows,
+    heads,
+    title: element.caption.textContent,
+    body: element.tBodies[0],
+    places: new Map(rows.map((row, place) => [row, place])),
+    against: heads.findIndex((head) => head.classList.contains("against")),
+    notes: [...figure.querySelectorAll(".footnotes > li")],
+    knobs: [...figure.querySelectorAll(".knob")],
     load: rankedLoad(ranking),
-    left: ranking.services.map((_, place) => place),
+    whole: answer.querySelector(".whole"),
+    these: make("ul", { class: "findings", "aria-live": "polite", hidden: true }),
+    fold: make("details", {}, make("summary", {}, `Findings on all ${rows.length} services`)),
+    sorted: () => showRows(table),
   };
+  table.more = make("button", { type: "button", onclick: () => showRows(Object.assign(table, { open: true })) });
+  element.parentNode.after(table.more);
+  table.whole.after(table.these);
+  for (const [column, head] of heads.entries()) if (column !== table.against) makeSortable(table, head, column);
+  figure.querySelector("figcaption").append(" Click a name to compare with it.");
+  return table;
 }
 
-function filterRanking(one, cells) {
-  const { ranking, figure, answer, later, places, load } = one;
-  const passes = (service) => cells.has(`${service} ${load}`);
-  for (const [place, service] of places) place.hidden = !passes(service);
-  const some = (element) => element.querySelector("[data-service]:not([hidden])") !== null;
-  for (const tier of one.tiers) tier.hidden = !some(tier);
-  if (one.unranked) one.unranked.hidden = !some(one.unranked);
-  one.left = ranking.services.map((_, place) => place).filter((place) => passes(ranking.services[place]));
-  for (const part of [figure, answer]) part.hidden = !one.left.length;
-  if (later) {
-    const inside = later.querySelectorAll(".place:not([hidden])").length;
-    later.hidden = !inside;
-    const less = one.left.length < ranking.services.length;
-    later.open = less && one.left.length <= SHOWN_AT_ONCE;
-    later.firstElementChild.textContent = less ? `${inside} in later tiers` : one.laterText;
+function showRanking(table, cells) {
+  const passes = (service) => !cells || cells.has(`${service} ${table.load}`);
+  table.left = table.ranking.services.flatMap((service, place) => (passes(service) ? [place] : []));
+  for (const part of [table.figure, table.answer]) part.hidden = !table.left.length;
+  for (const knob of table.knobs) knob.hidden = !passes(knob.dataset.service);
+  if (!table.left.length) return;
+  showRows(table);
+  compareRows(table);
+  tellThese(table);
+}
+
+/** Shows rows in the order of the table, with what only they need. */
+function showRows(table) {
+  const left = new Set(table.left);
+  const most = table.open || left.size <= SHOWN_AT_ONCE ? left.size : SHOWN_FIRST;
+  const notes = new Set();
+  let shown = 0;
+  for (const row of [...table.body.rows]) {
+    const hidden = shown === most || !left.has(table.places.get(row));
+    if (row.hidden !== hidden) row.hidden = hidden;
+    if (hidden) continue;
+    shown += 1;
+    addControls(row);
+    notes.add(row.dataset.note);
   }
-  tellThese(one);
+  for (const note of table.notes) note.hidden = !notes.has(String(note.value));
+  table.more.hidden = shown === left.size;
+  table.more.textContent = `Show ${plural(left.size - shown, "other service")}`;
+}
+
+/** A checkbox that picks the row's service, and its name as a button that compares the others with it; once. */
+function addControls(row) {
+  const name = row.querySelector(".name");
+  const { service } = row.dataset;
+  if (!name.childElementCount) {
+    const text = name.textContent;
+    const compare = () => change({ pick: state.pick?.length === 1 && state.pick[0] === service ? [] : [service] });
+    const button = make("button", { type: "button", title: "Compare the others with this", onclick: compare }, text);
+    name.replaceChildren(pickBox(service, text), button);
+  }
+  name.firstChild.checked = Boolean(state.pick?.includes(service));
+  name.lastChild.setAttribute("aria-pressed", String(state.pick?.[0] === service));
+}
+
+/** Compares rows with the picked one, else with the best shown: by the verdicts, and by bars that have its mark. */
+function compareRows(table) {
+  const { ranking, left, rows, against } = table;
+  const picked = ranking.services.indexOf(state.pick?.[0]);
+  const isPicked = picked >= 0 && picked < ranking.ranked;
+  const base = isPicked ? picked : left[0];
+  const asWritten = !isPicked && left.length === rows.length && !table.words;
+  if (asWritten || against < 0 || base >= ranking.ranked || (base && !pairs)) return;
+  table.words ??= rows.map((row) => row.cells[against].textContent);
+  scaleBars(table, base);
+  const words = base ? pairs[DATA.rankings.indexOf(ranking)].against[base].split("\n") : table.words;
+  const name = isPicked ? ranking.labels[base] : base ? "the best shown" : "the best";
+  table.heads[against].textContent = filled(ranking.against, [name]);
+  const own = isPicked ? "picked" : base ? "best shown" : words[0];
+  for (const place of left) {
+    const cell = rows[place].cells[against];
+    const text = place === base ? own : place < ranking.ranked ? words[place] : table.words[place];
+    if (cell.textContent !== text) cell.firstChild.textContent = text;
+    rows[place].classList.toggle("base", place === base && own !== table.words[0]);
+  }
+}
+
+/** Bars are divided by the largest figure shown, by the style: --m; --b marks the row that others are compared with. */
+function scaleBars({ element, rows, heads, left }, base) {
+  const figure = (place, column, name) => Number(rows[place].cells[column].style.getPropertyValue(name));
+  for (const [column, head] of heads.entries()) {
+    if (!head.classList.contains("bar")) continue;
+    element.style.setProperty(`--m${column}`, Math.max(...left.map((place) => figure(place, column, "--h"))) || 1);
+    element.style.setProperty(`--b${column}`, figure(base, column, "--v") || -1);
+  }
 }
 
 /** Says which of the remaining services is best and which is last; the findings on all services are folded. */
-function tellThese(one) {
-  const { ranking, whole, these, fold, left } = one;
+function tellThese({ ranking, whole, these, fold, left }) {
   const all = ranking.services.length;
   const less = left.length < all;
   these.hidden = !less;

@@ -9,7 +9,7 @@ function pickBox(service, name = nameOf(service)) {
     type: "checkbox",
     class: "pick",
     value: service,
-    title: "Pick two to compare",
+    title: "Pick two to see them side by side",
     "aria-label": `Compare ${name}`,
     checked: Boolean(state.pick?.includes(service)),
     onchange: (event) => pick(service, event.target.checked),

@@ -43,10 +43,11 @@ const charts = [];
 
 /**
  * Declares a chart: draw(width) gives {missing: reason} if the run lacks the data, or
- * {drawing: a node, alt: text, columns and rows: the data as a table, notes: [text]}.
+ * {drawing: a node, alt: text, columns and rows: the data as a table, notes: [text]}. With `modes`, it is left out of a
+ * page that begins with rankings and has no cell of these modes: they have the same figures.
  */
-function chart(id, title, explanation, draw, { filtered = true } = {}) {
-  charts.push({ id, title, explanation, draw, filtered });
+function chart(id, title, explanation, draw, { filtered = true, modes = [] } = {}) {
+  charts.push({ id, title, explanation, draw, filtered, modes });
 }
 
 function frame({ id, title, explanation, draw, filtered }) {
@@ -231,6 +232,7 @@ const NO_SOLO = answered(
   "no measurement of a service alone matches the filters.",
   "this run has no solo measurement that matches the filters.",
 );
+const RANKED = "the ranking of this load is at the top of the page.";
 const OPEN_LOOP = "in an open loop the rate is fixed, so goodput does not rank services; only a closed-loop load does.";
 const loadText = (cell) =>
   `${cell.scenario}, ${cell.tool}, ${levelText(cell.level)}${BOTH_WAYS && cell.mode === "turns" ? ", in turns" : ""}`;

@@ -1,15 +1,16 @@
 /* Draws the ranking by goodput: a row per service with its mean and interval, next to the null server. */
 
-const MOST_ROWS = answered(20, 60);
+const MOST_ROWS = 60;
 
 chart(
   "ranked",
-  answered("Requests/s", "Goodput ranking"),
+  "Goodput ranking",
   "Successful responses per second: the mean over all rounds with its 95 % confidence interval. Services without a valid result are listed at the bottom with the cause, and are not ranked.",
   (width) => {
     const { cells, first } = chartedCells();
     if (!first) return { missing: NO_SOLO };
     if (first.open) return { missing: OPEN_LOOP };
+    if (first.mode === "turns") return { missing: RANKED };
     const label = labelsOf(cells);
     const ranked = cells.filter((cell) => cell.valid);
     const invalid = cells.filter((cell) => !cell.valid);
@@ -63,6 +64,7 @@ chart(
       ]),
     };
   },
+  { modes: ["solo"] },
 );
 
 /** At most MOST_ROWS cells, with room for some invalid ones. */

@@ -10,6 +10,7 @@ chart(
       .filter((cell) => cell.valid && (cell.cpu_s !== null || cell.memory_bytes !== null))
       .slice(0, width < 680 ? 15 : 40);
     if (!first) return { missing: NO_SOLO };
+    if (first.mode === "turns") return { missing: RANKED };
     if (!costed.length)
       return { missing: "no valid measurement under this load has CPU or memory counters of its server." };
     const label = labelsOf(cells);
@@ -120,4 +121,5 @@ chart(
       ]),
     };
   },
+  { modes: ["solo", "rate"] },
 );

@@ -23,9 +23,9 @@ function isFilteredOut(text) {
   return Boolean(cell) && !passing.has(cell.service);
 }
 
-/** The number at the beginning of a cell, also after "about" or "≥", by which it sorts; null if there is none. */
+/** The number at the beginning of a cell, also after "about" or a bound's sign, by which it sorts; null without one. */
 function sortKey(text) {
-  const figure = /^(?:about |≥ ?)?([+−-]?[\d,]*\.?\d+)/.exec(text);
+  const figure = /^(?:about |[≥≤] ?)?([+−-]?[\d,]*\.?\d+)/.exec(text);
   return figure ? Number(figure[1].replaceAll(",", "").replace("−", "-")) : null;
 }
 
@@ -38,12 +38,22 @@ function reportTables() {
     body: table.tBodies[0],
   }));
   for (const table of tables) for (const [index, head] of table.heads.entries()) makeSortable(table, head, index);
+  // A table that is folded away is filtered when it is opened.
   const filter = () => {
-    passing = passingServices();
-    for (const table of tables) filterTable(table);
+    for (const table of tables) {
+      if (!table.stale || table.figure.closest("details:not([open])")) continue;
+      table.stale = false;
+      filterTable(table);
+    }
   };
-  if (isFiltered()) filter();
-  onChange((keys) => isSelection(keys) && filter());
+  const select = () => {
+    passing = passingServices();
+    for (const table of tables) table.stale = true;
+    filter();
+  };
+  if (isFiltered()) select();
+  onChange((keys) => isSelection(keys) && select());
+  document.addEventListener("toggle", filter, true);
 }
 
 /** Hides rows and columns that do not pass the filters, and the whole table if nothing is left of it. */
@@ -68,7 +78,8 @@ function makeSortable(table, head, index) {
   const button = make("button", { type: "button" }, name);
   head.replaceChildren(button);
   button.addEventListener("click", () => {
-    const down = head.getAttribute("aria-sort") === "ascending";
+    const orders = head.dataset.first ? ["descending", "ascending"] : ["ascending", "descending"];
+    const down = orders[head.getAttribute("aria-sort") === orders[0] ? 1 : 0] === "descending";
     for (const one of table.heads) one.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const keys = new Map(table.rows.map((row) => [row, sortKey(row.cells[index].textContent)]));
@@ -81,6 +92,7 @@ function makeSortable(table, head, index) {
       return (down ? -1 : 1) * (one - other);
     });
     table.body.append(...order);
+    table.sorted?.();
     announce(`${table.title}, sorted by ${name}, ${down ? "descending" : "ascending"}`);
   });
 }

@@ -1,4 +1,4 @@
-/* Starts everything. The first chart is drawn at once, the others when they scroll into view or are printed. */
+/* Starts everything. Without rankings, the first chart is drawn at once; others when in view, or when printed. */
 
 function theme() {
   const root = document.documentElement;
@@ -32,18 +32,19 @@ function drawCharts() {
   const section = document.getElementById("charts");
   section.hidden = false;
   const grid = make("div", { class: "grid" });
-  if (ALONE.length) section.append(loadChoice());
+  // If the page begins with rankings, these are its picture: noise comes last, and the charts are folded.
+  const more = make("details", { class: "fold" }, make("summary", {}, "Latency, heat map and other charts"));
+  if (ALONE.length) answered(more, section).append(loadChoice());
   section.append(grid);
-  const frames = charts.map(frame);
-  // If the page begins with rankings, noise comes last, and all charts but the first are folded.
-  const more = make("details", { class: "fold" }, make("summary", {}, "Latency, cost and other charts"));
-  for (const [place, one] of frames.entries()) {
-    if (answered(true, false) && one.figure.id === "chart-timeline") atTheEnd(one);
-    else (answered(place > 0, false) ? more : grid).append(one.figure);
-  }
-  if (more.childElementCount > 1) section.append(more);
-  performance.mark("before-first-picture");
+  const drawn = ({ modes }) => !modes.length || ALONE.some((cell) => modes.includes(cell.mode));
+  const frames = answered(charts.filter(drawn), charts).map(frame);
   for (const one of frames) {
+    if (answered(true, false) && one.figure.id === "chart-timeline") atTheEnd(one);
+    else answered(more, grid).append(one.figure);
+  }
+  if (answered(true, false)) section.append(more);
+  performance.mark("before-first-picture");
+  for (const one of answered([], frames)) {
     one.render();
     if (!one.figure.classList.contains("missing")) break;
   }
