@@ -23,9 +23,9 @@ from bench.core.errors import UserError, unknown
 from bench.core.files import as_object, read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix
 from bench.records.file import read_records
 from bench.records.record import Record
+from bench.render.finder import Trait, finder_data, traits
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
@@ -130,18 +130,15 @@ def site_verb(argv: Sequence[str]) -> int:
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
-    names, matrix = published_runs(), load_matrix()
-    pages = addresses(matrix)
-    write_file(site / "index.html", front_page([_put(site, name) for name in names], pages))
-    _put_pages(site, matrix, names)
+    write_pages(site)
     return 0
 
 
-def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
-    """The pages of all servers and frameworks, from the verdicts of runs that are no self-tests."""
-    for folder in addresses(matrix):
-        (site / folder).mkdir(exist_ok=True)
-    placed, happened = list[Placing](), list[Happened]()
+def write_pages(site: Path) -> None:
+    """All pages of the site, from what is committed with the published runs. Self-tests place no server."""
+    names, matrix = published_runs(), load_matrix()
+    runs = [_put(site, name) for name in names]
+    placed, happened, shown = list[Placing](), list[Happened](), list[Trait]()
     for name in names:
         if (PUBLISHED / name / "selftest.md").exists():
             continue
@@ -150,11 +147,16 @@ def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
         lines = [line for line in map(as_object, text.split(b"\n")) if line]
         placed += placings(name, facts, lines)
         happened += happenings(name, facts, lines)
+        shown += traits(name, facts, lines)
+    pages = addresses(matrix)
+    for folder in pages:
+        (site / folder).mkdir(exist_ok=True)
     for name, server in matrix.servers.items():
         start = (Path("services") / SERVERS / name / "start").read_text(encoding="utf-8")
         write_file(site / SERVERS / f"{name}.html", server_page(server, start, placed, happened))
-    for name in addresses(matrix)[FRAMEWORKS]:
+    for name in pages[FRAMEWORKS]:
         write_file(site / FRAMEWORKS / f"{name}.html", framework_page(matrix.frameworks[name], placed))
+    write_file(site / "index.html", front_page(runs, pages, finder_data(matrix, placed, shown)))
 
 
 def _put(site: Path, name: str) -> PublishedRun:
@@ -170,7 +172,7 @@ def _put(site: Path, name: str) -> PublishedRun:
     except OSError as error:
         raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
     facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
-    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"))
+    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"), [PACKED])
 
 
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]

@@ -155,8 +155,8 @@ def test_every_published_run_has_its_page_which_is_in_the_site_with_its_raw_file
     assert sorted(path.name for path in site.iterdir()) == sorted([*RUNS, "frameworks", "index.html", "servers"])
     # The question with the most services comes first, with its newest answer on top; self-tests come last.
     questions = re.findall(r"<h2>(.*?)</h2>", front)
-    assert questions[:3] == ["By framework", "By server", "Which server and framework?"]
-    assert questions[-1].startswith("Self-tests")
+    assert questions[:4] == ["Find a server", "By framework", "By server", "Which server and framework?"]
+    assert questions[-2].startswith("Self-tests") and questions[-1] == "Data"
     order = re.findall(r'href="([\w-]+)/index.html"', front)
     assert order[0] == "all-py313-json" and order.index("quick") < min(map(order.index, [*SELFTESTS, *TRUTHS]))
 
