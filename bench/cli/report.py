@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
@@ -49,6 +50,11 @@ from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
 
 
+VERDICTS = "verdicts.jsonl"
+DATA: Mapping[str, str] = {"records.jsonl": "parquet", "events.jsonl": "events-parquet"}
+"""Where a run's measurements and its events are, and the format in which the site also has them."""
+
+
 def build_verb(argv: Sequence[str]) -> int:
     """`build RUN`: write records.jsonl, report.md and index.html; UserError if RUN is not a results folder.
 
@@ -71,7 +77,7 @@ def build_verb(argv: Sequence[str]) -> int:
 def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     """Write the files that are made from a run's raw files."""
     windows: list[WindowDetails] = []
-    try:
+    with _writing_to(folder):
         judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
@@ -93,9 +99,16 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
             profiles=[one for own in profiles for one in own],
         )
         write_file(folder / "index.html", made)
+    return source, report, rankings
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """What is written inside goes to this folder: UserError if it cannot."""
+    try:
+        yield
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
-    return source, report, rankings
 
 
 def publish_verb(argv: Sequence[str]) -> int:
@@ -115,23 +128,38 @@ def _publish(presets: Mapping[str, str], name: str) -> None:
     published = PUBLISHED / name
     folder = find_run(str(published))
     source, report, rankings = _build(folder)
-    try:
-        for made in ("report.md", "index.html", "verdicts.jsonl"):
+    with _writing_to(published):
+        for made in ("report.md", "index.html", VERDICTS):
             shutil.copyfile(folder / made, published / made)
         write_file(published / SUMS, sums_of(folder))
         said = answers_of(source.facts, report, rankings, presets)
         write_file(published / ANSWERS, json.dumps(said, ensure_ascii=False, indent=1) + "\n")
-    except OSError as error:
-        raise UserError(f"cannot write to {published}: {error.strerror}; free some space or fix its owner") from error
 
 
 def site_verb(argv: Sequence[str]) -> int:
-    """`site FOLDER`: write a front page, and for each published run its page and raw files."""
+    """`site FOLDER`: write a front page, and for each published run its page, its data and its raw files."""
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for _ in pool.map(partial(_put_data, site), published_runs()):
+            pass
     write_pages(site)
     return 0
+
+
+def _put_data(site: Path, name: str) -> None:
+    """Put a published run's measurements and events into the site, as JSON Lines and as Parquet."""
+    folder, place = find_run(str(PUBLISHED / name)), site / name
+    if read_bytes(f"{folder}/{SUMS}") != sums_of(folder).encode():
+        judge_run(folder)
+    source, records = read_run(str(folder)), read_records(folder)
+    with _writing_to(place):
+        place.mkdir(parents=True, exist_ok=True)
+        for file, form in DATA.items():
+            if (folder / file).is_file() and (folder / file).stat().st_size:
+                shutil.copyfile(folder / file, place / file)
+                write_file((place / file).with_suffix(".parquet"), _exporter(form)(name, source, records, form))
 
 
 def write_pages(site: Path) -> None:
@@ -143,7 +171,7 @@ def write_pages(site: Path) -> None:
         if (PUBLISHED / name / "selftest.md").exists():
             continue
         facts = read_run_facts(PUBLISHED / name)
-        text = read_bytes(f"{PUBLISHED / name}/verdicts.jsonl") or b""
+        text = read_bytes(f"{PUBLISHED / name}/{VERDICTS}") or b""
         lines = [line for line in map(as_object, text.split(b"\n")) if line]
         placed += placings(name, facts, lines)
         happened += happenings(name, facts, lines)
@@ -165,14 +193,18 @@ def _put(site: Path, name: str) -> PublishedRun:
     said = as_object(read_bytes(f"{published}/{ANSWERS}") or b"")
     if said is None:
         raise UserError(f"{published} has no {ANSWERS}: make it with scripts/publish.sh --rebuild {name}")
-    try:
+    with _writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
-        for file in ("index.html", PACKED, "run.json"):
+        for file in (PACKED, VERDICTS, "run.json"):
             shutil.copyfile(published / file, place / file)
-    except OSError as error:
-        raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
+        data = [place / file for lines in DATA for file in (lines.replace("jsonl", "parquet"), lines)]
+        files = [PACKED, *(file.name for file in data if file.is_file()), VERDICTS]
+        links = ", ".join(f'<a href="{file}" download>{file}</a>' for file in files)
+        line = f'<p>Data of this run: {links}. <a href="../index.html">All runs</a></p>\n'
+        page, end, tail = (published / "index.html").read_bytes().rpartition(b"</footer>")
+        write_file(place / "index.html", b"".join((page, line.encode(), end, tail)))
     facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
-    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"), [PACKED])
+    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"), files)
 
 
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]
@@ -185,6 +217,11 @@ FORMATS: Mapping[str, str] = {
 }
 """format -> the module that writes it, imported on use"""
 BINARY = frozenset({"parquet", "events-parquet"})
+
+
+def _exporter(form: str) -> Exporter:
+    write: Exporter = import_module(FORMATS[form]).write
+    return write
 
 
 def export_verb(argv: Sequence[str]) -> int:
@@ -200,8 +237,7 @@ def export_verb(argv: Sequence[str]) -> int:
     folder = find_judged(name)
     source = read_run(str(folder))
     records = read_records(folder)
-    write: Exporter = import_module(FORMATS[form]).write
-    sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
+    sys.stdout.buffer.write(_exporter(form)(folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
     return 0
 
