@@ -2,7 +2,6 @@
 
 const FINDER = JSON.parse(document.getElementById("finder-data").textContent);
 const CONTROLS = [...document.querySelectorAll("#finder [name]")];
-const SHOWN_ROWS = 12;
 
 /** What events show of a row's server. */
 const traitOf = (row, name) => FINDER.servers[row.server][name] ?? { holds: null, words: "" };
@@ -11,25 +10,16 @@ const TRAITS = { keeps: "whether it keeps connections", reload: "what a reload l
 /** Whether a row holds what a control asks for; null if that was never measured. */
 const HOLDS = {
   cpu_us: (row) => (row.cpu_us ? true : null),
-  memory: (row, most) => (row.memory === null ? null : row.memory <= most * 1e6),
+  memory: ({ memory_bytes: bytes }, most) => (bytes === null ? null : bytes <= most * 1e6),
   keeps: (row) => traitOf(row, "keeps").holds,
   reload: (row) => traitOf(row, "reload").holds,
-  p99: ({ p99 }, most) => {
-    if (!p99) return null;
-    // An upper bound above the limit leaves it open.
-    return p99.seconds <= most / 1e3 || (p99.at_most ? null : false);
-  },
+  // An upper bound above the limit leaves it open.
+  p99: ({ p99 }, most) => (p99 && p99.seconds <= most / 1e3) || (!p99 || p99.at_most ? null : false),
 };
 
 const nameOf = ({ server, framework, more }) =>
-  `${server} with ${FINDER.frameworks[framework].words}${more ? ` (${more})` : ""}`;
-
-/** The values by key, in the order in which keys first appear. */
-function groupsOf(values, key) {
-  const groups = new Map();
-  for (const value of values) groups.set(key(value), [...(groups.get(key(value)) ?? []), value]);
-  return [...groups];
-}
+  `${server} with ${FINDER.frameworks[framework].words}${inBrackets(more)}`;
+const inBrackets = (text) => (text ? ` (${text})` : "");
 
 /**
  * A row for each server, framework and load, with what it lacks: the newest one that fails something or lacks nothing,
@@ -49,26 +39,6 @@ function decidedRows(picked) {
   return [...decided.values()];
 }
 
-/** The cells of a row that holds all that is picked. */
-function cellsOf(row, picked) {
-  const { cpu_us: cpu, p99, memory } = row;
-  const { aside } = FINDER.servers[row.server];
-  const shown = (name) => {
-    const { run, words } = traitOf(row, name);
-    return picked[name] ? make("a", { href: `${run}/index.html` }, words) : NOTHING;
-  };
-  const notes = [row.more, aside].filter(Boolean).join(", ");
-  return [
-    make("span", {}, make("a", { href: `servers/${row.server}.html` }, row.server), notes ? ` (${notes})` : null),
-    FINDER.frameworks[row.framework].words,
-    `${number(cpu.mean)} (${number(cpu.low)} to ${number(cpu.high)}) µs`,
-    megabytes(memory),
-    p99 ? `${p99.at_most ? "≤ " : ""}${milliseconds(p99.seconds)} at ${rate(p99.rate)}` : NOTHING,
-    shown("keeps"),
-    shown("reload"),
-  ];
-}
-
 const source = (run, place) =>
   make("p", { class: "source" }, make("a", { href: `${run}/index.html${place}` }, run), `: ${FINDER.runs[run]}`);
 
@@ -77,28 +47,28 @@ function foundTable(rows, picked) {
   const [{ run, load, table }] = rows;
   const names = ["server", "framework", "CPU per request", "memory", "p99", "idle connections", "at a reload"];
   const columns = names.map((name, place) => [name, place > 1 && place < 5]);
-  const lines = rows.sort((a, b) => a.cpu_us.mean - b.cpu_us.mean).map((row) => cellsOf(row, picked));
-  const more = lines.splice(SHOWN_ROWS);
+  const lines = rows.sort((a, b) => a.cpu_us.mean - b.cpu_us.mean).map((row) => {
+    const { mean, low, high } = row.cpu_us;
+    const notes = [row.more, FINDER.servers[row.server].aside].filter(Boolean).join(", ");
+    return [
+      make("span", {}, make("a", { href: `servers/${row.server}.html` }, row.server), inBrackets(notes)),
+      FINDER.frameworks[row.framework].words,
+      `${number(mean)} (${number(low)} to ${number(high)}) µs`,
+      megabytes(row.memory_bytes),
+      known(row.p99, (p99) => `${p99.at_most ? "≤ " : ""}${milliseconds(p99.seconds)} at ${rate(p99.rate)}`),
+      ...Object.keys(TRAITS).map((name) => (picked[name] ? traitOf(row, name).words : NOTHING)),
+    ];
+  });
   const only = picked.framework ? `framework=${picked.framework}&` : "";
-  return make(
-    "section",
-    {},
-    make("h3", {}, load),
-    source(run, `#${only}${table}`),
-    tableOf(`${load}: ${run}`, columns, lines),
-    more.length
-      ? make("details", {}, make("summary", {}, `${more.length} more`), tableOf(`${load}: more`, columns, more))
-      : null,
-  );
+  return [make("h3", {}, load), source(run, `#${only}${table}`), tableOf(`${load}: ${run}`, columns, lines)];
 }
 
 /** What was never measured of services that may hold what is picked, each with their names. */
 function neverMeasured(rows, picked) {
   const open = rows.flatMap((row) =>
     row.lacks.map((name) => {
-      if (!(name in TRAITS)) return [`${name.replace("cpu_us", "CPU per request")}, under ${row.load}`, nameOf(row)];
-      const { words } = traitOf(row, name);
-      return [TRAITS[name], row.server + (words ? ` (${words})` : "")];
+      if (name in TRAITS) return [TRAITS[name], row.server + inBrackets(traitOf(row, name).words)];
+      return [`${name.replace("cpu_us", "CPU per request")}, under ${row.load}`, nameOf(row)];
     }),
   );
   const measured = new Set(FINDER.rows.map(({ server, framework }) => nameOf({ server, framework })));
@@ -107,7 +77,7 @@ function neverMeasured(rows, picked) {
     const never = servers.map((server) => nameOf({ server, framework })).filter((name) => !measured.has(name));
     open.push(...never.map((name) => ["any figure, in the locked version with default settings", name]));
   }
-  const items = groupsOf(open, ([what]) => what).map(([what, entries]) => {
+  const items = [...Map.groupBy(open, ([what]) => what)].map(([what, entries]) => {
     const names = [...new Set(entries.map(([, name]) => name))];
     return make("li", {}, make("details", {}, make("summary", {}, `${what} (${names.length})`), names.join(", ")));
   });
@@ -116,46 +86,36 @@ function neverMeasured(rows, picked) {
 
 function showFound() {
   const picked = Object.fromEntries(CONTROLS.map(({ name, value }) => [name, value]).filter(([, value]) => value));
-  const results = document.getElementById("finder-results");
   const status = document.getElementById("finder-status");
-  results.replaceChildren();
+  const results = document.getElementById("finder-results");
   status.textContent = "Pick a framework or a limit.";
-  if (!Object.keys(picked).length) return;
+  results.replaceChildren();
+  if (!Object.keys(picked).length) return "";
   const rows = decidedRows(picked);
   const held = rows.filter((row) => !row.fails && !row.lacks.length);
-  const tables = groupsOf(held, ({ run, load }) => `${run} ${load}`).sort(([, a], [, b]) => b.length - a.length);
-  const where = `in ${plural(tables.length, "table")}, the cheapest first`;
+  const groups = [...Map.groupBy(held, ({ run, load }) => `${run} ${load}`).values()];
+  const where = `in ${plural(groups.length, "table")}, the cheapest first`;
   status.textContent = `Held: ${held.length}, ${where}. Not held: ${rows.filter((row) => row.fails).length}.`;
-  const runs = held.flatMap((row) => Object.keys(TRAITS).map((name) => picked[name] && traitOf(row, name).run));
+  const events = held.flatMap((row) => Object.keys(TRAITS).map((name) => picked[name] && traitOf(row, name).run));
   results.append(
-    ...tables.map(([, found]) => foundTable(found, picked)),
-    ...[...new Set(runs.filter(Boolean))].map((run) => source(run, "#events")),
+    ...groups.sort((a, b) => b.length - a.length).flatMap((found) => foundTable(found, picked)),
+    ...[...new Set(events.filter(Boolean))].map((run) => source(run, "#events")),
     ...neverMeasured(rows, picked),
   );
+  return `#${new URLSearchParams(picked)}`;
 }
 
 function readPick() {
   // A link to a section of the page is no pick.
   if (location.hash && !location.hash.includes("=")) return;
   const given = new URLSearchParams(location.hash.slice(1));
-  for (const control of CONTROLS) {
-    control.value = given.get(control.name) ?? "";
-    if (!control.value) control.value = "";
-  }
-}
-
-function keepPick() {
-  const given = CONTROLS.filter(({ value }) => value).map(({ name, value }) => [name, value]);
-  const text = new URLSearchParams(given).toString();
-  history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  for (const control of CONTROLS) control.value = given.get(control.name) ?? "";
   showFound();
 }
 
-for (const control of CONTROLS) control.addEventListener("input", keepPick);
-addEventListener("hashchange", () => {
-  readPick();
-  showFound();
-});
+for (const control of CONTROLS)
+  control.addEventListener("input", () => history.replaceState(null, "", showFound() || location.pathname));
+addEventListener("hashchange", readPick);
 document.querySelector("#finder .fields").hidden = false;
-readPick();
 showFound();
+readPick();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench.core.groups import grouped
@@ -16,6 +16,8 @@ from bench.words.names import framework_words
 from bench.words.setup import condition_words
 
 Line = Mapping[str, Any]
+SHOWN = ("run", "load", "table", "server", "framework", "cpu_us", "memory_bytes", "p99")
+"""The fields of a place that the finder shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +101,8 @@ def finder_data(matrix: Matrix, placed: Iterable[Placing], shown: Sequence[Trait
 
 
 def _row(one: Placing) -> dict[str, Any]:
-    stack = stack_name(one.server, one.framework)
+    fields, stack = asdict(one), stack_name(one.server, one.framework)
     named = one.service in (one.server, one.framework)
-    return {
-        "run": one.run,
-        "load": one.load,
-        "table": one.table,
-        "server": one.server,
-        "framework": one.framework,
-        "more": "" if named else one.service.removeprefix(stack).lstrip(", -"),
-        "cpu_us": one.cpu_us,
-        "memory": one.memory_bytes,
-        "p99": one.p99 and {"seconds": one.p99.seconds, "rate": one.p99.rate, "at_most": one.p99.at_most},
+    return {name: fields[name] for name in SHOWN} | {
+        "more": "" if named else one.service.removeprefix(stack).lstrip(", -")
     }

@@ -62,11 +62,6 @@ class Placing:
     settings: str
 
     @property
-    def day(self) -> str:
-        """The day in ISO 8601 format; empty if unknown."""
-        return day_of(self.started)
-
-    @property
     def figures(self) -> tuple[str, str, str, str]:
         """Place, requests/s, CPU per request, memory."""
         place = f"{self.rank} of {self.of}" + (f", tier {self.tier}" if self.tier else "")

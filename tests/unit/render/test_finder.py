@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from bench.core.service_settings import Settings
 from bench.matrix.load import load_matrix
@@ -139,12 +139,9 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tables(page: Page) -> list[tuple[str, list[str]]]:
     """(the run that a table is of, its servers in order)."""
-    sections = page.locator("#finder-results > section").all()
-    return [(one.locator(".source a").inner_text(), servers_in(one.locator("table"))) for one in sections]
-
-
-def servers_in(table: Locator) -> list[str]:
-    return table.locator("tbody td:first-child").all_inner_texts()
+    runs = page.locator("#finder-results > h3 + .source a").all_inner_texts()
+    servers = [one.locator("tbody td:first-child").all_inner_texts() for one in page.locator("#finder table").all()]
+    return [*zip(runs, servers, strict=True)]
 
 
 def never(page: Page) -> dict[str, str]:

@@ -38,7 +38,7 @@ def test_which_server_for_my_fastapi_app(front: Path, opened: Opened) -> None:
     # Or a pick in the finder, whose links lead to what is there.
     page = opened(front, "#framework=fastapi")
     rows = page.locator("#finder-results table").first.locator("tbody tr")
-    cheapest = [float(text.split()[0]) for text in rows.locator("td:nth-child(3)").all_inner_texts()]
+    cheapest = [float(text.split()[0].replace(",", "")) for text in rows.locator("td:nth-child(3)").all_inner_texts()]
     assert len(cheapest) >= 4 and cheapest == sorted(cheapest)
     links = page.locator("#finder-results a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
     assert not [link for link in links if not (front.parent / link.partition("#")[0]).is_file()]

@@ -49,7 +49,7 @@ EVENT = {
 def test_a_place_is_that_among_the_ranked_services_of_its_table() -> None:
     first, second = placings("all", FACTS, LINES)
     assert first.figures == ("1 of 2, tier 1", "1,000", "10.0 µs", "5.00 MB")
-    assert (second.server, second.load, second.day) == ("hypercorn", "json, wrk, 16 connections", "2026-11-24")
+    assert (second.server, second.load) == ("hypercorn", "json, wrk, 16 connections")
     assert first.condition == "One worker on one CPU of AMD EPYC, 2 cores; Python 3.13; 2026-11-24."
 
 
