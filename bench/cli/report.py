@@ -158,8 +158,9 @@ def _put_data(site: Path, name: str) -> None:
         place.mkdir(parents=True, exist_ok=True)
         for file, form in DATA.items():
             if (folder / file).is_file() and (folder / file).stat().st_size:
+                write: Exporter = import_module(FORMATS[form]).write
                 shutil.copyfile(folder / file, place / file)
-                write_file((place / file).with_suffix(".parquet"), _exporter(form)(name, source, records, form))
+                write_file((place / file).with_suffix(".parquet"), write(name, source, records, form))
 
 
 def write_pages(site: Path) -> None:
@@ -219,11 +220,6 @@ FORMATS: Mapping[str, str] = {
 BINARY = frozenset({"parquet", "events-parquet"})
 
 
-def _exporter(form: str) -> Exporter:
-    write: Exporter = import_module(FORMATS[form]).write
-    return write
-
-
 def export_verb(argv: Sequence[str]) -> int:
     """`export FORMAT RUN`: write the records in that format to standard output."""
     if len(argv) != 2:
@@ -237,7 +233,8 @@ def export_verb(argv: Sequence[str]) -> int:
     folder = find_judged(name)
     source = read_run(str(folder))
     records = read_records(folder)
-    sys.stdout.buffer.write(_exporter(form)(folder.resolve().name, source, records, form))
+    write: Exporter = import_module(FORMATS[form]).write
+    sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
     return 0
 
