@@ -5,20 +5,14 @@ const EVENT_HEIGHT = 150;
 const LASTS_S = 0.3;
 
 /** `reload, keep-alive` as `reload-keep-alive`, the name that `--event` has for it. */
-const slug = (text) =>
-  text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
+const slug = (text) => text.toLowerCase().match(/[a-z0-9]+/g)?.join("-");
 
 function events() {
   const table = document.querySelector("table.heat");
   if (!table) return;
-  const heads = [...table.tHead.rows[0].cells];
-  const down = table.classList.contains("down");
   const buttons = [...table.querySelectorAll("td[data-part]")].map((cell) => {
-    const names = [cell.parentNode.cells[0], heads[cell.cellIndex]].map((one) => slug(one.textContent));
-    const [event, on] = down ? names.reverse() : names;
+    const heads = [cell.parentNode.cells[0], table.tHead.rows[0].cells[cell.cellIndex]];
+    const [event, on] = (cell.dataset.question ? heads.reverse() : heads).map((head) => slug(head.textContent));
     const button = make("button", {
       type: "button",
       "aria-controls": "event",
@@ -29,19 +23,17 @@ function events() {
     });
     button.append(...cell.childNodes);
     cell.append(button);
-    button.addEventListener("click", () => change(button.ariaExpanded === "true" ? CLOSED : { event, on }));
+    const isOpen = () => button.ariaExpanded === "true";
+    button.addEventListener("click", () => change(isOpen() ? { event: "", on: "" } : { event, on }));
     return button;
   });
   table.addEventListener("keydown", (event) => moveFocus(event, table, buttons));
-  const showFilters = heatFilters(table, heads, down);
+  const showFilters = heatFilters(table);
   const show = (keys) => {
     if (keys.some((key) => OF_EVENTS.includes(key))) {
       showFilters();
-      filterHeat(table, heads, down);
-      stopAt(
-        buttons.find((button) => button.offsetParent),
-        buttons,
-      );
+      const first = buttons.find((button) => button.offsetParent);
+      stopAt(first, buttons);
     }
     if (keys.includes("event")) openEvent(buttons);
   };
@@ -49,48 +41,23 @@ function events() {
   onChange(show);
 }
 
-const CLOSED = { event: "", on: "" };
-
-/** The choices of servers and of questions above the heat map; gives a function that updates them from the state. */
-function heatFilters(table, heads, down) {
-  const rows = [...table.querySelectorAll("tbody th[scope=row]")];
-  const questions = down ? heads.map((head) => head.dataset.question) : [...table.tBodies].map(questionOf);
-  const values = {
-    service: (down ? rows : heads.slice(1)).map((head) => head.textContent),
-    question: [...new Set(questions.filter(Boolean))],
-  };
-  const filters = OF_EVENTS.filter((key) => values[key].length > 1).map((key) => choices(key, values[key]));
-  const all = make(
-    "button",
-    { type: "button", onclick: () => change(Object.fromEntries(OF_EVENTS.map((key) => [key, ""]))) },
-    "Show all",
-  );
+/** The choices of servers and questions above the heat map; gives a function that shows what is chosen. */
+function heatFilters(table) {
+  const filtered = OF_EVENTS.map((key) => {
+    const parts = [...table.querySelectorAll(`[data-${key}]`)];
+    return { key, parts, values: [...new Set(parts.map((part) => part.dataset[key]))] };
+  }).filter(({ values }) => values.length > 1);
+  const filters = filtered.map(({ key, values }) => choices(key, values));
+  const all = make("button", { type: "button", onclick: () => change({ service: [], question: [] }) }, "Show all");
   const bar = make("div", { class: "bar" }, ...filters.map(({ element }) => element), all);
   table.closest(".events-box").before(bar);
   closeElsewhere(bar);
   return () => {
     for (const { show } of filters) show();
+    for (const { key, parts } of filtered)
+      for (const part of parts) part.hidden = Boolean(state[key]) && !state[key].includes(part.dataset[key]);
     all.hidden = !OF_EVENTS.some((key) => state[key]);
   };
-}
-
-const questionOf = (body) => body.rows[0].textContent;
-
-/** Shows the servers and questions that are chosen; all, if none is. */
-function filterHeat(table, heads, down) {
-  const passes = (key, text) => !state[key] || state[key].includes(text);
-  const across = heads.map((head, place) => {
-    if (!place) return true;
-    return down ? passes("question", head.dataset.question) : passes("service", head.textContent);
-  });
-  for (const row of table.rows) {
-    if (row.classList.contains("question")) row.cells[0].colSpan = across.filter(Boolean).length;
-    else for (const [place, cell] of [...row.cells].entries()) cell.hidden = !across[place];
-  }
-  for (const body of table.tBodies) {
-    if (!down) body.hidden = !passes("question", questionOf(body));
-    else for (const row of body.rows) row.hidden = !passes("service", row.cells[0].textContent);
-  }
 }
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
