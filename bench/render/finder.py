@@ -89,7 +89,7 @@ def finder_data(matrix: Matrix, placed: Iterable[Placing], shown: Sequence[Trait
             servers[trait.server][trait.name] = {"run": trait.run, "holds": trait.holds, "words": trait.words}
     hosts = grouped(matrix.usual, lambda service: service.framework.name)
     data = {
-        "runs": {one.run: one.condition for one in (*rows, *shown)},
+        "runs": {one.run: one.condition for one in rows} | {one.run: one.condition for one in shown},
         "rows": [_row(one) for one in rows],
         "servers": servers,
         "frameworks": {
@@ -100,9 +100,8 @@ def finder_data(matrix: Matrix, placed: Iterable[Placing], shown: Sequence[Trait
     return dict(rounded(data))
 
 
-def _row(one: Placing) -> dict[str, Any]:
-    fields, stack = asdict(one), stack_name(one.server, one.framework)
-    named = one.service in (one.server, one.framework)
-    return {name: fields[name] for name in SHOWN} | {
-        "more": "" if named else one.service.removeprefix(stack).lstrip(", -")
-    }
+def _row(place: Placing) -> dict[str, Any]:
+    fields, stack = asdict(place), stack_name(place.server, place.framework)
+    named = place.service in (place.server, place.framework)
+    more = "" if named else place.service.removeprefix(stack).lstrip(", -")
+    return {name: fields[name] for name in SHOWN} | {"more": more}
