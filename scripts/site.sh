@@ -2,10 +2,11 @@
 #
 # Usage: scripts/site.sh [FOLDER]
 #
-# Builds a static site of all published runs (results/published/) in FOLDER (default: results/site): a front page of
-# questions with their newest answers, and the page of each run with its raw files. It can be opened from disk or served
-# by any static host, and needs no network. Overwrites files of the same names in FOLDER and keeps others. Needs only
-# the load generator's image.
+# Builds a static site of all published runs (results/published/) in FOLDER (default: results/site): a front page with a
+# finder of servers and the newest answer to each question, and the page of each run with its raw files, and with its
+# measurements and events as Parquet and JSON Lines. It can be opened from disk or served by any static host, and needs
+# no network. The first time it judges all runs, which takes minutes. Overwrites files of the same names in FOLDER and
+# keeps others. Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

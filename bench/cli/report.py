@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
@@ -23,9 +24,9 @@ from bench.core.errors import UserError, unknown
 from bench.core.files import as_object, objects_in, read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix
 from bench.records.file import read_records
 from bench.records.record import Record
+from bench.render.finder import Trait, finder_data, traits
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
@@ -49,6 +50,11 @@ from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
 
 
+VERDICTS = "verdicts.jsonl"
+DATA: Mapping[str, str] = {"records.jsonl": "parquet", "events.jsonl": "events-parquet"}
+"""Where a run's measurements and its events are, and the format in which the site also has them."""
+
+
 def build_verb(argv: Sequence[str]) -> None:
     """`build RUN`: write records.jsonl, report.md and index.html; UserError if RUN is not a results folder.
 
@@ -70,7 +76,7 @@ def build_verb(argv: Sequence[str]) -> None:
 def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     """Write the files that are made from a run's raw files."""
     windows: list[WindowDetails] = []
-    try:
+    with _writing_to(folder):
         judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         source, services, records, rankings, events = judged
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
@@ -90,9 +96,16 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
             profiles=[one for own in profiles for one in own],
         )
         write_file(folder / "index.html", made)
+    return source, report, rankings
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """What is written inside goes to this folder: UserError if it cannot."""
+    try:
+        yield
     except OSError as error:
         raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
-    return source, report, rankings
 
 
 def publish_verb(argv: Sequence[str]) -> None:
@@ -111,43 +124,62 @@ def _publish(presets: Mapping[str, str], name: str) -> None:
     published = PUBLISHED / name
     folder = find_run(str(published))
     source, report, rankings = _build(folder)
-    try:
-        for made in ("report.md", "index.html", "verdicts.jsonl"):
+    with _writing_to(published):
+        for made in ("report.md", "index.html", VERDICTS):
             shutil.copyfile(folder / made, published / made)
         write_file(published / SUMS, sums_of(folder))
         said = answers_of(source.facts, report, rankings, presets)
         write_file(published / ANSWERS, json.dumps(said, ensure_ascii=False, indent=1) + "\n")
-    except OSError as error:
-        raise UserError(f"cannot write to {published}: {error.strerror}; free some space or fix its owner") from error
 
 
 def site_verb(argv: Sequence[str]) -> None:
-    """`site FOLDER`: write a front page, and for each published run its page and raw files."""
+    """`site FOLDER`: write a front page, and for each published run its page, its data and its raw files."""
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for _ in pool.map(partial(_put_data, site), published_runs()):
+            pass
+    write_pages(site)
+
+
+def _put_data(site: Path, name: str) -> None:
+    """Put a published run's measurements and events into the site, as JSON Lines and as Parquet."""
+    folder, place = find_run(str(PUBLISHED / name)), site / name
+    if read_bytes(f"{folder}/{SUMS}") != sums_of(folder).encode():
+        judge_run(folder)
+    source, records = read_run(str(folder)), read_records(folder)
+    with _writing_to(place):
+        place.mkdir(parents=True, exist_ok=True)
+        for file, form in DATA.items():
+            if (folder / file).is_file() and (folder / file).stat().st_size:
+                write: Exporter = import_module(FORMATS[form]).write
+                shutil.copyfile(folder / file, place / file)
+                write_file((place / file).with_suffix(".parquet"), write(name, source, records, form))
+
+
+def write_pages(site: Path) -> None:
+    """All pages of the site, from what is committed with the published runs. Self-tests place no server."""
     names, matrix = published_runs(), load_matrix()
-    write_file(site / "index.html", front_page([_put(site, name) for name in names], addresses(matrix)))
-    _put_pages(site, matrix, names)
-
-
-def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
-    """The pages of all servers and frameworks, from the verdicts of runs that are no self-tests."""
-    for folder in addresses(matrix):
-        (site / folder).mkdir(exist_ok=True)
-    placed, happened = list[Placing](), list[Happened]()
+    runs = [_put(site, name) for name in names]
+    placed, happened, shown = list[Placing](), list[Happened](), list[Trait]()
     for name in names:
         if (PUBLISHED / name / "selftest.md").exists():
             continue
         facts = read_run_facts(PUBLISHED / name)
-        lines = objects_in(f"{PUBLISHED / name}/verdicts.jsonl")
+        lines = objects_in(f"{PUBLISHED / name}/{VERDICTS}")
         placed += placings(name, facts, lines)
         happened += happenings(name, facts, lines)
+        shown += traits(name, facts, lines)
+    pages = addresses(matrix)
+    for folder in pages:
+        (site / folder).mkdir(exist_ok=True)
     for name, server in matrix.servers.items():
         start = (Path("services") / SERVERS / name / "start").read_text(encoding="utf-8")
         write_file(site / SERVERS / f"{name}.html", server_page(server, start, placed, happened))
-    for name in addresses(matrix)[FRAMEWORKS]:
+    for name in pages[FRAMEWORKS]:
         write_file(site / FRAMEWORKS / f"{name}.html", framework_page(matrix.frameworks[name], placed))
+    write_file(site / "index.html", front_page(runs, pages, finder_data(matrix, placed, shown)))
 
 
 def _put(site: Path, name: str) -> PublishedRun:
@@ -155,14 +187,18 @@ def _put(site: Path, name: str) -> PublishedRun:
     published, place = PUBLISHED / name, site / name
     if (said := as_object(read_bytes(f"{published}/{ANSWERS}") or b"")) is None:
         raise UserError(f"{published} has no {ANSWERS}: make it with scripts/publish.sh --rebuild {name}")
-    try:
+    with _writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
-        for file in ("index.html", PACKED, "run.json"):
+        for file in (PACKED, VERDICTS, "run.json"):
             shutil.copyfile(published / file, place / file)
-    except OSError as error:
-        raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
+        data = [place / file for lines in DATA for file in (lines.replace("jsonl", "parquet"), lines)]
+        files = [PACKED, *(file.name for file in data if file.is_file()), VERDICTS]
+        links = ", ".join(f'<a href="{file}" download>{file}</a>' for file in files)
+        line = f'<p>Data of this run: {links}. <a href="../index.html">All runs</a></p>\n'
+        page, end, tail = (published / "index.html").read_bytes().rpartition(b"</footer>")
+        write_file(place / "index.html", b"".join((page, line.encode(), end, tail)))
     facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
-    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"))
+    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"), files)
 
 
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]

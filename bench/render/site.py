@@ -17,9 +17,11 @@ from markupsafe import Markup
 from bench.analysis.events import NULL
 from bench.core.formats import capital, listed, plural
 from bench.core.groups import grouped
+from bench.render.page.document import json_block, policy
 from bench.render.report import Report
 from bench.render.text import page_template
 from bench.run.facts import RunFacts
+from bench.run.published import PACKED
 from bench.words.conclusions import RankingText
 from bench.words.events import EventsText
 from bench.words.names import level_words, wait_words
@@ -28,6 +30,8 @@ from bench.words.setup import day_of, machine_words
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
 STYLES = ("page/style.css", "site.css")
+SCRIPTS = ("page/app/10-format.js", "page/app/40-dom.js", "finder.js")
+"""Those of the finder, which formats figures and makes tables as the page of a run does."""
 WHAT_IS_LOST = "What is lost at a deploy, a crash or an overload?"
 MOST_FINDINGS = 5
 """Of a run of events; its page has all."""
@@ -52,7 +56,7 @@ class Answer:
 class PublishedRun:
     """A published run on the front page. `started`: its UTC time as digits.
 
-    `checked`: its selftest.md, or empty; a self-test answers no reader's question.
+    `checked`: its selftest.md, or empty; a self-test answers no reader's question. `files`: its data beside its page.
     """
 
     name: str
@@ -61,6 +65,7 @@ class PublishedRun:
     machine: str
     answers: tuple[Answer, ...]
     checked: str
+    files: tuple[str, ...] = (PACKED,)
 
     @property
     def date(self) -> str:
@@ -119,7 +124,9 @@ def answers_of(
     return {"title": title, "answers": [asdict(one) for one in answers if one]}
 
 
-def published_run(name: str, facts: RunFacts, said: Mapping[str, Any], checked: str) -> PublishedRun:
+def published_run(
+    name: str, facts: RunFacts, said: Mapping[str, Any], checked: str, files: Iterable[str]
+) -> PublishedRun:
     """A run as the front page needs it; `said` is the content of `ANSWERS`."""
     return PublishedRun(
         name=name,
@@ -128,6 +135,7 @@ def published_run(name: str, facts: RunFacts, said: Mapping[str, Any], checked: 
         machine=machine_words(facts),
         answers=tuple(Answer(**one) for one in said["answers"]),
         checked=checked,
+        files=(*files,),
     )
 
 
@@ -159,18 +167,28 @@ def _of_events(events: EventsText, title: str) -> Iterator[Answer]:
         yield Answer(WHAT_IS_LOST, title, "", sentence, services, waits=False)
 
 
-def front_page(runs: Iterable[PublishedRun], pages: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
-    """index.html of the site. `pages`: the names of its other pages by their folder."""
+def front_page(
+    runs: Iterable[PublishedRun],
+    pages: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    finder: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
+    """index.html of the site. `pages`: the names of its other pages by their folder; `finder`: what finder.js reads."""
     newest_first = sorted(runs, key=lambda run: run.started, reverse=True)
     aside = {run.family for run in newest_first if run.checked or not run.answers}
     others = grouped((run for run in newest_first if run.family in aside), lambda run: run.family)
-    style = "".join((Path(__file__).parent / name).read_text("utf-8") for name in STYLES)
-    return page_template(Path(__file__).parent, "site.html.jinja").render(
+    here = Path(__file__).parent
+    style, functions = ("".join((here / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
+    script = f'"use strict";\n(() => {{\n{functions}}})();\n'
+    return page_template(here, "site.html.jinja").render(
         topics=topics([run for run in newest_first if run.family not in aside]),
         others=sorted(others.values(), key=lambda family: (not family[0].checked, family[0].family)),
-        runs=len(newest_first),
+        runs=newest_first,
         pages=pages,
-        style=Markup(style),  # the project's own files
+        finder=finder,
+        data=json_block(finder) if finder else "",
+        script=Markup(script),  # the project's own files, as the style
+        policy=policy([script]),
+        style=Markup(style),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -17,21 +18,36 @@ from bench.core.groups import grouped
 from bench.matrix.model import Framework, Matrix, Server
 from bench.render.text import page_template
 from bench.run.facts import RunFacts
+from bench.tools.levels import Level
 from bench.words.event_settings import DEFAULTS
-from bench.words.names import framework_words
+from bench.words.names import framework_words, level_words, scenario_words
 from bench.words.setup import condition_words, day_of
 
 SERVERS, FRAMEWORKS = "servers", "frameworks"
 
 
 @dataclass(frozen=True, slots=True)
+class P99:
+    """p99 at the highest common rate of a table; `at_most`: only an upper bound is known."""
+
+    seconds: float
+    rate: float
+    at_most: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
-    """The place of a service in a table of a published run. `speed`: its requests/s; `cpu_us`: CPU per request."""
+    """The place of a service in a table of a published run.
+
+    `started`: the run's UTC time as digits. `table`: what the address of the run's page says to show only this table.
+    `speed`: its requests/s; `cpu_us`: CPU per request, `mean`, `low` and `high`.
+    """
 
     run: str
-    day: str
+    started: str
     condition: str
     load: str
+    table: str
     service: str
     server: str
     framework: str
@@ -39,15 +55,17 @@ class Placing:
     of: int
     tier: int | None
     speed: float | None
-    cpu_us: float | None
+    cpu_us: Mapping[str, float] | None
     memory_bytes: int | None
-    package: str = ""
+    p99: P99 | None
+    package: str
+    settings: str
 
     @property
     def figures(self) -> tuple[str, str, str, str]:
         """Place, requests/s, CPU per request, memory."""
         place = f"{self.rank} of {self.of}" + (f", tier {self.tier}" if self.tier else "")
-        cpu = NOTHING if self.cpu_us is None else f"{number(self.cpu_us)} µs"
+        cpu = f"{number(self.cpu_us['mean'])} µs" if self.cpu_us else NOTHING
         memory = NOTHING if self.memory_bytes is None else megabytes(self.memory_bytes)
         return place, NOTHING if self.speed is None else number(self.speed), cpu, memory
 
@@ -68,28 +86,51 @@ def placings(run: str, facts: RunFacts, lines: Sequence[Mapping[str, Any]]) -> I
     """The places in the tables of a run, from its verdicts.jsonl; none for a user's own app."""
     if facts.own_app:
         return
-    tables = grouped((line for line in lines if line.get("kind") == "service"), _load)
-    for load, rows in tables.items():
+    p99 = _p99_of(lines)
+    services = (line for line in lines if line.get("kind") == "service")
+    for (scenario, load), rows in grouped(services, _table).items():
+        tool, _, level = load.partition(" ")
         ranked = [row for row in rows if isinstance(row.get("rank"), int)]
         for row in ranked:
             service = facts.service(row["service"])
-            goodput, cpu = row.get("goodput") or {}, row.get("cpu_us") or {}
             yield Placing(
-                run,
-                day_of(facts.run),
-                condition_words(facts),
-                load,
-                str(row.get("label") or row["service"]),
-                service.server,
-                service.framework,
-                row["rank"],
-                len(ranked),
-                row.get("tier"),
-                goodput.get("mean"),
-                cpu.get("mean"),
-                row.get("memory_loaded_bytes"),
-                service.package or "",
+                run=run,
+                started=facts.run,
+                condition=condition_words(facts),
+                load=f"{scenario_words(scenario, facts.wait_of(scenario))}, {tool}, {level_words(Level.read(level))}",
+                table=urlencode({"scenario": scenario, "tool": tool}),
+                service=str(row.get("label") or row["service"]),
+                server=service.server,
+                framework=service.framework,
+                rank=row["rank"],
+                of=len(ranked),
+                tier=row.get("tier"),
+                speed=(row.get("goodput") or {}).get("mean"),
+                cpu_us=row.get("cpu_us"),
+                memory_bytes=row.get("memory_loaded_bytes"),
+                p99=p99.get((scenario, load, row["service"])),
+                package=service.package or "",
+                settings=service.settings.text,
             )
+
+
+def _table(line: Mapping[str, Any]) -> tuple[str, str]:
+    """Scenario and load of a table; a line on latency names the table that its common rate is derived from."""
+    return str(line.get("scenario")), str(line.get("table") or f"{line.get('tool')} {line.get('level')}")
+
+
+def _p99_of(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], P99]:
+    """By scenario, load and service."""
+    figures: dict[tuple[str, str, str], P99] = {}
+    latencies = (line for line in lines if line.get("kind") == "latency" and line.get("judge") == "p99")
+    for table, rows in grouped(latencies, _table).items():
+        rate = max(row["rate"] or 0.0 for row in rows)
+        for row in rows:
+            at_most = row["mean"] is None
+            seconds = row["at_most"] if at_most else row["mean"]
+            if row["rate"] == rate and seconds is not None:
+                figures[*table, row["service"]] = P99(seconds, rate, at_most)
+    return figures
 
 
 def happenings(run: str, facts: RunFacts, lines: Iterable[Mapping[str, Any]]) -> Iterator[Happened]:
@@ -103,7 +144,7 @@ def happenings(run: str, facts: RunFacts, lines: Iterable[Mapping[str, Any]]) ->
 
 def newest(found: Iterable[Placing]) -> list[Placing]:
     """The newest place of each service under each load, the newest run first."""
-    ordered = sorted(found, key=lambda one: (one.day, one.run), reverse=True)
+    ordered = sorted(found, key=lambda one: (one.started, one.run), reverse=True)
     return list({(one.load, one.service, one.package): one for one in reversed(ordered)}.values())[::-1]
 
 
@@ -142,7 +183,7 @@ def framework_page(framework: Framework, places: Iterable[Placing]) -> str:
     for load, found in grouped(of_framework, lambda one: one.load).items():
         runs = grouped(found, lambda one: one.run).values()
         most = max(map(len, runs))
-        chosen = max((run for run in runs if 2 * len(run) >= most), key=lambda run: (run[0].day, len(run)))
+        chosen = max((run for run in runs if 2 * len(run) >= most), key=lambda run: (run[0].started, len(run)))
         groups.append((load, chosen[0], sorted(chosen, key=lambda one: one.rank)))
     return _page(
         name=framework_words(framework.name),
@@ -170,10 +211,6 @@ def addresses(matrix: Matrix) -> dict[str, list[str]]:
 def _by_run(places: Iterable[Placing]) -> list[tuple[str, Placing, list[Placing]]]:
     """(title, one that says which run, its places) for each run."""
     return [(run, found[0], found) for run, found in grouped(places, lambda one: one.run).items()]
-
-
-def _load(line: Mapping[str, Any]) -> str:
-    return " ".join(str(line.get(name)) for name in ("scenario", "tool", "level"))
 
 
 def _page(**content: Any) -> str:

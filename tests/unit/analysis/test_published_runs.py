@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from places import ROOT
 from plain_words import found_in, signs_in
@@ -55,20 +56,20 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(clone: Path) -> Path:
-    """The site as scripts/site.sh makes it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(clone)
-        assert main(["site", "results/site"]) == 0
-    return clone / "results/site"
-
-
-@pytest.fixture(scope="module")
 def rebuilt(clone: Path) -> dict[str, Path]:
     """The folders of the published runs by name, unpacked and judged again."""
     with pytest.MonkeyPatch.context() as patch, ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         patch.chdir(clone)
         return {name: clone / folder for name, folder in zip(RUNS, pool.map(find_judged, RUNS), strict=True)}
+
+
+@pytest.fixture(scope="module")
+def site(clone: Path, rebuilt: dict[str, Path]) -> Path:
+    """The site as scripts/site.sh makes it, of runs that are judged already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(clone)
+        assert main(["site", "results/site"]) == 0
+    return clone / "results/site"
 
 
 def verdicts(folder: Path) -> list[dict[str, Any]]:
@@ -93,6 +94,27 @@ def test_published_pages_are_plain_and_have_one_sign_for_a_change(site: Path) ->
         assert not [text for columns, rows in page.tables for text in signs_in(columns, rows)], name
     front = Page((site / "index.html").read_text(encoding="utf-8"))
     assert front.text and not found_in(front.text)
+
+
+def test_the_data_in_the_site_are_the_records_of_each_run(site: Path, rebuilt: dict[str, Path]) -> None:
+    for name in RUNS:
+        files = set[Path]()
+        for lines in ("records.jsonl", "events.jsonl"):
+            records = [json.loads(line) for line in text_in(rebuilt[name] / lines).split("\n") if line]
+            if records:
+                files |= {site / name / lines, (site / name / lines).with_suffix(".parquet")}
+                assert (site / name / lines).read_text() == text_in(rebuilt[name] / lines)
+                assert rows_of((site / name / lines).with_suffix(".parquet")) == [one["id"] for one in records], name
+        assert files == {*(site / name).glob("records.*"), *(site / name).glob("events.*")} and files
+
+
+def text_in(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
+def rows_of(parquet: Path) -> list[str]:
+    with duckdb.connect() as database:
+        return [row[0] for row in database.read_parquet(str(parquet)).project("id").fetchall()]
 
 
 def test_no_path_of_the_machine_is_published() -> None:
@@ -146,14 +168,19 @@ def test_every_published_run_has_its_page_which_is_in_the_site_with_its_raw_file
         page = (PUBLISHED / name / "index.html").read_text()
         facts = json.loads((PUBLISHED / name / "run.json").read_text())
         assert page.rstrip().endswith("</html>") and facts["run"] in page, name
-        for file in ("index.html", "raw.tar.xz"):
-            assert (site / name / file).read_bytes() == (PUBLISHED / name / file).read_bytes()
-        assert f'href="{name}/index.html"' in front and f'href="{name}/raw.tar.xz"' in front, name
+        assert (site / name / "raw.tar.xz").read_bytes() == (PUBLISHED / name / "raw.tar.xz").read_bytes()
+        # Only the links to its data are added.
+        in_site = (site / name / "index.html").read_text()
+        data = re.findall(r'<p>Data of this run: <a href="raw.tar.xz" download>.*</p>\n', in_site)
+        assert len(data) == 1 and in_site.replace(data[0], "") == page, name
+        for file in re.findall(r'href="([\w.]+)"', data[0]):
+            assert (site / name / file).stat().st_size and f'href="{name}/{file}"' in front, (name, file)
+        assert f'href="{name}/index.html"' in front, name
     assert sorted(path.name for path in site.iterdir()) == sorted([*RUNS, "frameworks", "index.html", "servers"])
     # The question with the most services comes first, with its newest answer on top; self-tests come last.
     questions = re.findall(r"<h2>(.*?)</h2>", front)
-    assert questions[:3] == ["By framework", "By server", "Which server and framework?"]
-    assert questions[-1].startswith("Self-tests")
+    assert questions[:4] == ["Find a server", "By framework", "By server", "Which server and framework?"]
+    assert questions[-2].startswith("Self-tests") and questions[-1] == "Data"
     order = re.findall(r'href="([\w-]+)/index.html"', front)
     assert order[0] == "all-py313-json" and order.index("quick") < min(map(order.index, [*SELFTESTS, *TRUTHS]))
 

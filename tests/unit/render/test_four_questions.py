@@ -10,7 +10,7 @@ from page_browser import Opened
 from places import ROOT
 from playwright.sync_api import Locator, Page
 
-from bench.cli.report import site_verb
+from bench.cli.report import write_pages
 
 pytest_plugins = ["page_fixtures"]
 
@@ -18,7 +18,7 @@ pytest_plugins = ["page_fixtures"]
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    site_verb([str(folder)])
+    write_pages(folder)
     return folder / "index.html"
 
 
@@ -35,6 +35,13 @@ def test_which_server_for_my_fastapi_app(front: Path, opened: Opened) -> None:
     assert first.locator("thead").inner_text().split("\t")[2:4] == ["requests/s", "CPU per request"]
     served = [int(text.replace(",", "")) for text in first.locator("tbody td:nth-child(3)").all_inner_texts()]
     assert len(served) >= 8 and served == sorted(served, reverse=True)
+    # Or a pick in the finder, whose links lead to what is there.
+    page = opened(front, "#framework=fastapi")
+    rows = page.locator("#finder-results table").first.locator("tbody tr")
+    cheapest = [float(text.split()[0].replace(",", "")) for text in rows.locator("td:nth-child(3)").all_inner_texts()]
+    assert len(cheapest) >= 4 and cheapest == sorted(cheapest)
+    links = page.locator("#finder-results a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+    assert not [link for link in links if not (front.parent / link.partition("#")[0]).is_file()]
     # Or one command of the README, on one's own machine.
     assert "./scripts/matrix.sh --app ./shop main:app" in (ROOT / "README.md").read_text()
 

@@ -116,18 +116,6 @@ def test_a_row_opens_by_keyboard_to_its_rounds_and_raw_output(made: Path, opened
     assert again.locator("tr.opened:visible").count() == 1
 
 
-def test_listed_rows_are_saved_as_csv(made: Path, opened: Opened) -> None:
-    page = opened(made, "#framework=flask&tool=wrk&scenario=json&sort=-goodput")
-    with page.expect_download() as saved:
-        page.click("#csv")
-    assert saved.value.suggested_filename == "a-test.csv"
-    head, *lines = Path(saved.value.path()).read_text().splitlines()
-    assert head.startswith("service,server,framework,python") and "goodput_per_s" in head
-    shown = page.locator("#count").inner_text().split()[0]
-    assert len(lines) == int(shown) and all(",flask," in line for line in lines)
-    assert lines[0].startswith("gunicorn-gevent-flask-py314-debian,")
-
-
 def test_the_dark_theme_follows_the_system_and_a_button(made: Path, opened: Opened) -> None:
     paper = "getComputedStyle(document.body).backgroundColor"
     light, dark = opened(made), opened(made, dark=True)
@@ -153,7 +141,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(made: Path, opene
         style = "getComputedStyle(document.activeElement).outlineStyle"
         assert page.evaluate(style) != "none", page.evaluate("document.activeElement.outerHTML.slice(0, 80)")
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
-    for wanted in ("Server: all", "filter-load", "find", "csv", "Show this chart's data as a table"):
+    for wanted in ("Server: all", "filter-load", "find", "filter-valid", "Show this chart's data as a table"):
         assert wanted in reached
     assert any(text.startswith("Framework") for text in reached)
     page.locator(".skip").focus()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from event_runs import GROWN, bad_day, event, every_event, write_events
-from page_browser import Opened, built
+from page_browser import Opened, built, choose
 from playwright.sync_api import Locator, Page, expect
 
 from bench.plan.events import EVENTS
@@ -104,9 +104,43 @@ def test_the_address_of_a_page_has_the_cell_that_is_open(made: Path, opened: Ope
     page.get_by_role("button", name="lost 42 of 7,000").click()
     expect(page.locator("#event h3")).to_have_text("reload, keep-alive: gunicorn")
     address = page.url
+    # By names, which are those of the same cell in another run.
+    assert address.endswith("#event=reload-keep-alive&on=gunicorn")
     page.goto("about:blank")
     page.goto(address)
     expect(page.locator("#event h3")).to_have_text("reload, keep-alive: gunicorn")
+
+
+def test_servers_and_questions_that_are_chosen_stay_in_the_address(whole: Path, opened: Opened) -> None:
+    page = opened(whole)
+    heads = page.locator("table.heat thead th:visible")
+    choose(page, "question", "Crash", "Overload")
+    choose(page, "service", "uvicorn", "granian")
+    assert heads.all_inner_texts() == ["event", "uvicorn", "granian"]
+    assert page.locator("table.heat tr.question:visible").all_inner_texts() == ["Crash", "Overload"]
+    assert page.url.endswith("#service=uvicorn&service=granian&question=Crash&question=Overload")
+    # The tab key stops at the first cell that is shown, and arrows pass over those that are not.
+    stop = page.locator('table.heat button[tabindex="0"]')
+    assert stop.count() == 1 and stop.get_attribute("data-on") == "uvicorn"
+    stop.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.on") == "granian"
+    page.keyboard.press("Enter")
+    expect(page.locator("#event h3")).to_contain_text(": granian")
+    address = page.url
+    assert address.endswith("&on=granian") and "&event=" in address
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator("#event h3")).to_contain_text(": granian")
+    assert heads.all_inner_texts() == ["event", "uvicorn", "granian"]
+    assert page.locator("#filter-service summary").inner_text() == "Server: 2 of 8"
+    page.get_by_role("button", name="Show all").click()
+    assert heads.count() == 9 and page.url.partition("#")[2].startswith("event=")
+    page.evaluate("location.hash = 'question=Deploy'")
+    expect(page.locator("#event")).to_be_hidden()
+    assert page.locator("table.heat tr.question:visible").all_inner_texts() == ["Deploy"]
+    assert Axe().run(page).response["violations"] == []
 
 
 OPEN_ALL = """async (rows) => {
@@ -158,7 +192,11 @@ def test_more_servers_than_fit_across_are_in_rows(tmp_path: Path, opened: Opened
     row = table.locator("tbody tr").filter(has=page.get_by_role("rowheader", name="server-3", exact=True))
     row.get_by_role("button", name="lost 4 of").click()
     expect(page.locator("#event h3")).to_have_text("killed: server-3")
+    assert page.url.endswith("#event=killed&on=server-3")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    choose(page, "question", "Deploy")
+    choose(page, "service", "server-3")
+    assert table.locator("th:visible").all_inner_texts() == ["service", "reload, keep-alive", "server-3"]
     assert Axe().run(page).response["violations"] == []
 
 

@@ -72,9 +72,6 @@ def test_hostile_text_is_shown_and_never_run(tmp_path: Path, opened: Opened) -> 
     assert re.search(r"\[…[\d,]+ characters left out…\]", "".join(raw))
     assert page.locator("tr.opened", has_text="{{ 7*7 }}").count() >= 1
     assert page.locator("#rows", has_text="<b>bold").count() == 1
-    with page.expect_download() as saved:
-        page.click("#csv")
-    assert "/" not in saved.value.suggested_filename
     assert page.evaluate("window.hit") is None
     assert page.locator("img, main b, main i, iframe, object").count() == 0
 

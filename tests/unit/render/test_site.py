@@ -63,13 +63,12 @@ def test_the_newest_answer_of_each_load_comes_first_and_the_question_about_the_m
 def test_the_front_page() -> None:
     page = front_page(RUNS)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index("<main") :]))
-    assert (
-        "Instant responses (json) d is fastest. 2026-11-24 , 177 services, AMD EPYC, 2 cores: new , raw files" in text
-    )
+    assert "Instant responses (json) d is fastest. 2026-11-24 , 177 services, AMD EPYC, 2 cores: new 1 more" in text
     assert "wrk, 1 connection No winner." in text
     asked, checks = text.split("Self-tests: can", 1)
     # Repetitions of a self-test are listed with it; a run without an answer is listed there, too.
     assert "check" not in asked and "alone" not in asked
+    assert "new: raw.tar.xz" in checks.split("Files of 6 runs")[1]
     assert checks.index("Title of check-2") < checks.index("check-1") < checks.index("Title of alone")
     assert "| p99 | 900 ms |" in checks
     assert "No run has been published yet" in front_page([])

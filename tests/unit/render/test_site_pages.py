@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened
 from places import ROOT
 
-from bench.cli.report import site_verb
+from bench.cli.report import write_pages
 from bench.matrix.load import load_matrix
 from bench.render.site_pages import Happened, Placing, framework_page, happenings, newest, placings, server_page
 from bench.run.facts import RunFacts, RunService
@@ -49,14 +49,14 @@ EVENT = {
 def test_a_place_is_that_among_the_ranked_services_of_its_table() -> None:
     first, second = placings("all", FACTS, LINES)
     assert first.figures == ("1 of 2, tier 1", "1,000", "10.0 µs", "5.00 MB")
-    assert (second.server, second.load, second.day) == ("hypercorn", "json wrk c16", "2026-11-24")
+    assert (second.server, second.load) == ("hypercorn", "json, wrk, 16 connections")
     assert first.condition == "One worker on one CPU of AMD EPYC, 2 cores; Python 3.13; 2026-11-24."
 
 
 def test_the_newest_run_places_a_service_under_a_load() -> None:
     old, *_ = placings("old", FACTS, LINES)
-    new = replace(old, run="new", day="2026-12-01")
-    other = replace(old, load="delay-20 wrk c16")
+    new = replace(old, run="new", started="20261124-120001-all")
+    other = replace(old, load="delay-20, wrk, 16 connections")
     assert newest([new, old, other]) == newest([old, other, new])
     assert {one.run for one in newest([new, old]) if one.load == old.load} == {"new"}
 
@@ -91,7 +91,7 @@ def test_text_of_a_run_stays_text() -> None:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    site_verb([str(folder)])
+    write_pages(folder)
     return folder
 
 

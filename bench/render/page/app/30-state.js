@@ -3,8 +3,10 @@
 const FILTERS = ["server", "framework", "python", "base", "settings", "scenario", "tool"];
 /** What hides rows; each filter may have several values. */
 const SELECTION = [...FILTERS, "find"];
-const SEVERAL = new Set([...FILTERS, "pick"]);
-const KEYS = [...SELECTION, "load", "valid", "sort", "open", "pick"];
+const OF_EVENTS = ["service", "question"];
+/** The filters of the heat map of events; `event` and `on` name its open cell. */
+const SEVERAL = new Set([...FILTERS, "pick", ...OF_EVENTS]);
+const KEYS = [...SELECTION, "load", "valid", "sort", "open", "pick", ...OF_EVENTS, "event", "on"];
 const listeners = [];
 let state = read();
 

@@ -8,6 +8,8 @@ const FILTER_NAMES = {
   settings: "Settings",
   scenario: "Scenario",
   tool: "Tool",
+  service: "Server",
+  question: "Question",
 };
 
 /** The loads that pass the filters, each with its cells. */

@@ -1,61 +1,94 @@
-/* Opens a cell of the heat map of events: what happened to its requests in each round, and its timeline. */
+/* The heat map of events: filters; a cell opens to what happened to its requests in each round, and to its timeline. */
 
 const EVENT_HEIGHT = 150;
 /** An action that takes longer is a band in the timeline, such as the replacement of a container. */
 const LASTS_S = 0.3;
 
+/** `reload, keep-alive` as `reload-keep-alive`, the name that `--event` has for it. */
+const slug = (text) => text.toLowerCase().match(/[a-z0-9]+/g)?.join("-");
+
 function events() {
-  const panel = document.getElementById("event");
-  const buttons = [...document.querySelectorAll("table.heat td[data-part]")].map((cell) => {
+  const table = document.querySelector("table.heat");
+  if (!table) return;
+  const buttons = [...table.querySelectorAll("td[data-part]")].map((cell) => {
+    const heads = [cell.parentNode.cells[0], table.tHead.rows[0].cells[cell.cellIndex]];
+    const [event, on] = (cell.dataset.question ? heads.reverse() : heads).map((head) => slug(head.textContent));
     const button = make("button", {
       type: "button",
-      "aria-expanded": "false",
       "aria-controls": "event",
       "aria-label": cell.dataset.words,
       title: cell.dataset.words,
-      tabindex: "-1",
+      "data-event": event,
+      "data-on": on,
     });
     button.append(...cell.childNodes);
     cell.append(button);
-    button.addEventListener("click", () => openEvent(panel, button, Number(cell.dataset.part)));
+    const isOpen = () => button.ariaExpanded === "true";
+    button.addEventListener("click", () => change(isOpen() ? { event: "", on: "" } : { event, on }));
     return button;
   });
-  if (!buttons.length) return;
-  // One stop of the tab key; arrows lead from cell to cell.
-  buttons[0].tabIndex = 0;
-  document.querySelector("table.heat").addEventListener("keydown", (event) => moveFocus(event, buttons));
-  const linked = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? -1);
-  const wanted = buttons.find((button) => Number(button.parentNode.dataset.part) === linked);
-  if (wanted) openEvent(panel, wanted, linked);
+  table.addEventListener("keydown", (event) => moveFocus(event, table, buttons));
+  const showFilters = heatFilters(table);
+  const show = (keys) => {
+    if (keys.some((key) => OF_EVENTS.includes(key))) {
+      showFilters();
+      const first = buttons.find((button) => button.offsetParent);
+      stopAt(first, buttons);
+    }
+    if (keys.includes("event")) openEvent(buttons);
+  };
+  show(KEYS);
+  onChange(show);
+}
+
+/** The choices of servers and questions above the heat map; gives a function that shows what is chosen. */
+function heatFilters(table) {
+  const filtered = OF_EVENTS.map((key) => {
+    const parts = [...table.querySelectorAll(`[data-${key}]`)];
+    return { key, parts, values: [...new Set(parts.map((part) => part.dataset[key]))] };
+  }).filter(({ values }) => values.length > 1);
+  const filters = filtered.map(({ key, values }) => choices(key, values));
+  const all = make("button", { type: "button", onclick: () => change({ service: [], question: [] }) }, "Show all");
+  const bar = make("div", { class: "bar" }, ...filters.map(({ element }) => element), all);
+  table.closest(".events-box").before(bar);
+  closeElsewhere(bar);
+  return () => {
+    for (const { show } of filters) show();
+    for (const { key, parts } of filtered)
+      for (const part of parts) part.hidden = Boolean(state[key]) && !state[key].includes(part.dataset[key]);
+    all.hidden = !OF_EVENTS.some((key) => state[key]);
+  };
 }
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-function moveFocus(event, buttons) {
+function moveFocus(event, table, buttons) {
   const step = STEPS[event.key];
   if (!step || event.target.tagName !== "BUTTON") return;
   event.preventDefault();
-  const rows = [...document.querySelectorAll("table.heat tr")].filter((row) => row.querySelector("button"));
-  const cell = event.target.parentNode;
-  const row = rows[rows.indexOf(cell.parentNode) + step[0]];
-  const next = row?.cells[cell.cellIndex + step[1]]?.querySelector("button");
-  if (next) focusOn(next, buttons);
+  const rows = [...table.rows].filter((row) => row.offsetParent && row.querySelector("button"));
+  const shown = (row) => [...(row?.cells ?? [])].filter((cell) => !cell.hidden);
+  const row = event.target.closest("tr");
+  const column = shown(row).indexOf(event.target.parentNode) + step[1];
+  const next = shown(rows[rows.indexOf(row) + step[0]])[column]?.querySelector("button");
+  if (!next) return;
+  stopAt(next, buttons);
+  next.focus();
 }
 
-function focusOn(button, buttons) {
-  for (const other of buttons) other.tabIndex = -1;
-  button.tabIndex = 0;
-  button.focus();
+/** The tab key stops at one button of the heat map; arrows lead from cell to cell. */
+function stopAt(stop, buttons) {
+  for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
 }
 
-async function openEvent(panel, button, part) {
-  const open = button.getAttribute("aria-expanded") === "true";
-  for (const one of document.querySelectorAll('table.heat [aria-expanded="true"]'))
-    one.setAttribute("aria-expanded", "false");
-  panel.hidden = open;
-  history.replaceState(null, "", open ? location.pathname + location.search : `#event=${part}`);
-  if (open) return;
-  button.setAttribute("aria-expanded", "true");
+/** Opens the cell that the address names; closes the others. */
+async function openEvent(buttons) {
+  const panel = document.getElementById("event");
+  const wanted = buttons.find(({ dataset }) => dataset.event === state.event && dataset.on === state.on);
+  for (const button of buttons) button.ariaExpanded = String(button === wanted);
+  panel.hidden = !wanted;
+  if (!wanted) return;
+  const { part } = wanted.parentNode.dataset;
   const found = visible(await inflate(document.getElementsByClassName("event-part")[part].textContent));
   showEvent(panel, found, found.worst);
   panel.scrollIntoView({ block: "nearest" });

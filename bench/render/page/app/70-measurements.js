@@ -64,11 +64,6 @@ function measurements() {
     ],
     state.valid ?? "",
   );
-  const download = make(
-    "button",
-    { type: "button", id: "csv", onclick: () => downloadCsv(filteredCells()) },
-    "Download as CSV",
-  );
   let limit = PAGE_ROWS;
 
   const show = (rows = PAGE_ROWS) => {
@@ -95,7 +90,7 @@ function measurements() {
       { class: "note" },
       "A row is one service under one load, over all rounds. Open a row for its rounds, and a round for its command line, versions, image, causes and raw output.",
     ),
-    make("div", { class: "bar" }, make("label", {}, "Show ", valid), download),
+    make("div", { class: "bar" }, make("label", {}, "Show ", valid)),
     count,
     make(
       "div",
