@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import LOCK, docker, end_group
-from driver.failure import USER, Failure, ignore_signals, say
+from driver.failure import EQUAL, USER, Failure, ignore_signals, say
 from driver.files import below, is_locked, save_json, text_of
 from driver.planning.matrix import REFS, TWO_REFS, refuse_typos, take_own
 from driver.planning.tools import asked, commit_of, done_by_git, git
@@ -214,7 +214,7 @@ def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
     changed = done_by_git(source.repository, "diff", "--no-renames", "--name-only", *commits, "--", *source.paths)
     if not changed:
         words = f"{refs[0]} and {refs[1]} are equal in {', '.join(source.paths)}: there is nothing to compare"
-        raise Failure(USER, words)
+        raise Failure(EQUAL, words)
     repository = "" if source.repository == ROOT else str(source.repository)
     told = {"repository": repository, "paths": source.paths, "changed": changed.splitlines()}
     save_json(folder / REFS, {**told, "sides": [vars(side) for side in sides]})
