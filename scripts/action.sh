@@ -101,7 +101,8 @@ post() {
 	local mark at=repos/$GITHUB_REPOSITORY/issues method=POST ids body
 	mark="<!-- bench $(cksum <<<"${MARK:-}") -->"
 	body=$(<"$1")$'\n\n'$mark
-	ids=$(gh api --paginate "$at/$NUMBER/comments" --jq ".[] | select(.user.type == \"Bot\" and (.body | endswith(\"$mark\"))) | .id") || return
+	ids=$(gh api --paginate "$at/$NUMBER/comments" \
+		--jq ".[] | select(.user.type == \"Bot\" and (.body | endswith(\"$mark\"))) | .id") || return
 	at+=/$NUMBER/comments
 	[[ ! $ids ]] || method=PATCH at=repos/$GITHUB_REPOSITORY/issues/comments/${ids##*$'\n'}
 	gh api --method "$method" "$at" --raw-field body="$body"

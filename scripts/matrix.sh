@@ -42,7 +42,7 @@
 #   --rounds N  --seed N  passes over all cells, each in its own random order; for rankings, the maximum
 #   --no-latency          do not measure latency: skip the loads at a common rate that follow a ranking
 #   --profile             after the tables, sample their services under load: where the CPU time goes (docs/profiles.md)
-#   --list                print the cells of the selection and the estimated time, or before scripts/setup.sh its stacks; run nothing
+#   --list                print the cells of the selection and the estimated time; before scripts/setup.sh has run, its stacks
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --apt --targets --expect --env-file --before --compose FILE[:SERVICE,...]

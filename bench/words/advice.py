@@ -21,7 +21,7 @@ MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
 MOST_STEAL = 0.01
 LARGEST_IMAGE_MB, LARGEST_OF = 296, 177
-"""The largest of so many images, with its base (results/published/all-py313-json/report.md, "Costs of each service")."""
+"""The largest of so many images, with its base: results/published/all-py313-json/report.md, "Costs of each service"."""
 SLOW_GOVERNORS = frozenset({"powersave", "conservative"})
 
 
@@ -63,8 +63,9 @@ def preparation(wanted: WantedRun) -> tuple[str, ...]:
         return ()
     most = wanted.images * LARGEST_IMAGE_MB
     size = f"{most} MB" if most < 1000 else f"{most / 1000:.1f} GB"
-    images, of = plural(wanted.images, "image"), f"the largest of {LARGEST_OF} had {LARGEST_IMAGE_MB} MB"
-    return (f"before that, {_minutes(wanted.prepared_s)} to build {images} and check them, up to {size} of disk ({of})",)
+    known = f"the largest of {LARGEST_OF} had {LARGEST_IMAGE_MB} MB"
+    time, images = _minutes(wanted.prepared_s), plural(wanted.images, "image")
+    return (f"before that, {time} to build {images} and check them, up to {size} of disk ({known})",)
 
 
 def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:

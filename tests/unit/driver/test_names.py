@@ -58,7 +58,7 @@ def test_no_such_list(words: list[str], why: str) -> None:
     [
         ("", {"quick"}),
         ("--preset bad-day", {"bad-day"}),
-        ("--framework=fastapi --server uvicorn*,hypercorn", {f"{s}-fastapi" for s in ("uvicorn", "uvicorn-h11", "hypercorn")}),
+        ("--framework=fastapi --server uvicorn*,daphne", {"uvicorn-fastapi", "uvicorn-h11-fastapi", "daphne-fastapi"}),
         ("--server tornado --rounds 3", {"tornado"}),
         ("--preset quick --stack aio*", {"quick", "aiohttp", "aiohttp-uvloop-aiohttp"}),
         ("--scenario json", {"quick"}),
@@ -76,8 +76,8 @@ def test_a_selection_before_any_set_up(selection: str, found: set[str], capsys: 
 @pytest.mark.parametrize(
     ("selection", "why"),
     [
-        ("--framework Flsk", r"unknown framework 'Flsk'; did you mean flask\? scripts/matrix\.sh --list frameworks lists all"),
-        ("--stack uvicorn-asgi,gunicorn-snyc-flask", "unknown stack 'gunicorn-snyc-flask'; did you mean gunicorn-sync-flask"),
+        ("--framework Flsk", r"unknown framework 'Flsk'; did you mean flask\? scripts/matrix.sh --list frameworks lists all"),
+        ("--stack uvicorn-asgi,gunicorn-snyc-flask", "stack 'gunicorn-snyc-flask'; did you mean gunicorn-sync-flask"),
         ("--preset quik", "unknown preset 'quik'; did you mean quick"),
         ("--tool=curl", "unknown tool 'curl'; scripts/matrix"),
         ("--python 3.31", "unknown python '3.31'"),
