@@ -39,9 +39,11 @@ def list_of(lists: Mapping[str, Named], what: str, selection: Sequence[str]) -> 
 def names_in(selection: Sequence[str], lists: Mapping[str, Named]) -> dict[str, list[str]]:
     """What options of scripts/matrix.sh select, by list; Failure for a name that is not in it."""
     names: dict[str, list[str]] = {}
+    default = "" if selection else "quick"
     words = iter(selection)
     for word in words:
         option, mark, value = word.partition("=")
+        default = "bad-day" if option == "--event" else default
         if option.startswith("--") and option[2:] in KINDS:
             patterns = (value if mark else next(words, "")).split(",")
             names.setdefault(f"{option[2:]}s", []).extend(filter(None, patterns))
@@ -50,14 +52,13 @@ def names_in(selection: Sequence[str], lists: Mapping[str, Named]) -> dict[str, 
             if not _matching(lists[what], [pattern]) and SELFTEST not in pattern:
                 meant = f"{_meant(pattern, lists[what])} scripts/matrix.sh --list {what} lists all"
                 raise Failure(USER, f"unknown {what[:-1]} '{pattern}';{meant}")
-    return names
+    return {"presets": [default], **names} if default else names
 
 
 def selected(names: Mapping[str, Sequence[str]], lists: Mapping[str, Named]) -> Named:
-    """The presets and stacks that are named; the preset quick if nothing is. Failure if no stack matches."""
-    presets = names.get("presets", () if names else ("quick",))
-    chosen = {name: lists["presets"][name] for name in _matching(lists["presets"], presets)}
-    if names.keys() & {"stacks", "servers", "frameworks"}:
+    """The presets and stacks that are named; all stacks if none is. Failure if none matches."""
+    chosen = {name: lists["presets"][name] for name in _matching(lists["presets"], names.get("presets", ()))}
+    if not chosen or names.keys() & {"stacks", "servers", "frameworks"}:
         stacks, servers, frameworks = (
             _matching(lists[what], names.get(what, "*")) for what in ("stacks", "servers", "frameworks")
         )
