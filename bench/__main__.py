@@ -10,9 +10,9 @@ from bench.core.errors import UserError, one_line
 from bench.core.files import UNWRITABLE, unwritable
 
 _MODULES = {
-    "matrix": "generate profile-compose scaffold lock audit own-binds own-binds-read",
+    "matrix": "profile-compose scaffold lock audit own-binds own-binds-read",
+    "generated": "generate",
     "plan": "list plan contract commands package-pythons packages",
-    "names": "names",
     "repeat": "again find resume",
     "own_app": "own-app own-build-cause own-trace own-answers own-selection target-answers",
     "verify": "verify summary",

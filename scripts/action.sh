@@ -4,13 +4,13 @@
 #
 # The steps of action.yml. They read their inputs from environment variables that action.yml sets.
 #
-#   measure   measures PACKAGE at BASE and at HEAD in one run of at most MAX_TIME minutes. BASE defaults to the
-#             commit that the pull request is merged into. SELECTION: options of scripts/matrix.sh, split at blanks.
-#             SETUP=true: prepare the machine first. FAIL_ON is only checked. Outputs: run, report; only verdict if
-#             both give the same package
+#   measure   measures PACKAGE, or APP (FOLDER MODULE:CALLABLE), at BASE and at HEAD in one run of at most MAX_TIME
+#             minutes. BASE defaults to the commit that the pull request is merged into. SELECTION: options of
+#             scripts/matrix.sh, split at blanks. SETUP=true: prepare the machine first. FAIL_ON is only checked.
+#             Outputs: run, report; only verdict if both are the same
 #   judge     writes the verdicts of the run in folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
 #             which also sets the exit status. Outputs: comment, verdict. VERDICT: nothing was measured, and this is
-#             the verdict
+#             the verdict. POST=true: posts it on pull request NUMBER with gh, in place of one with the same MARK
 #
 # Outputs are NAME=VALUE lines in the file $GITHUB_OUTPUT, or printed if that is unset. The comment is also
 # appended to $GITHUB_STEP_SUMMARY.
@@ -45,10 +45,14 @@ commit_of() { git -C "$folder" rev-parse --verify --quiet --end-of-options "$1^{
 output() { printf '%s=%s\n' "$1" "$2" >>"${GITHUB_OUTPUT:-/dev/stdout}"; }
 
 measure() {
-	local folder named base head split report status=0
-	[[ -d ${PACKAGE:=.} ]] || fail 2 "package: there is no folder '$PACKAGE'"
+	local what=package folder named base head split app call report status=0
+	words "${APP:-}"
+	app=("${split[@]}")
+	((${#app[@]} == 0)) || what=app PACKAGE=${app[0]}
+	((${#app[@]} == 0 || ${#app[@]} == 2)) || fail 2 "app: give a folder and MODULE:CALLABLE, such as: . main:app"
+	[[ -d ${PACKAGE:=.} ]] || fail 2 "$what: there is no folder '$PACKAGE'"
 	folder=$(realpath -- "$PACKAGE")
-	head=$(commit_of HEAD) || fail 2 "package: '$PACKAGE' is not in a git clone with a commit"
+	head=$(commit_of HEAD) || fail 2 "$what: '$PACKAGE' is not in a git clone with a commit"
 	named=${BASE:-$(request_base)}
 	[[ $named ]] || fail 2 "base: give a commit, because there is no default outside of a pull request"
 	base=$(commit_of "$named") || fail 2 "base: there is no commit '$named' in this clone: give actions/checkout fetch-depth: 2, or 0 for all"
@@ -58,12 +62,13 @@ measure() {
 	words "${SELECTION:-}"
 	made=$(mktemp -d)
 	trap 'rm -rf -- "$made"' EXIT
-	"$root/scripts/matrix.sh" --package "$folder@$base" --package "$folder@$head" \
-		--max-time "${MAX_TIME:-30}" "${split[@]}" >"$made/out" || status=$?
+	call=("$root/scripts/matrix.sh" --package "$folder@$base" --package "$folder@$head")
+	[[ $what == package ]] || call=("$root/scripts/compare.sh" "${base:0:12}" "${head:0:12}" --app "$folder" "${app[1]}")
+	"${call[@]}" --max-time "${MAX_TIME:-30}" "${split[@]}" >"$made/out" || status=$?
 	if ((status == 3)); then
 		# Such as a pull request that only changes tests.
 		output verdict "equal"
-		[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || echo "Base and head give the same package: nothing was measured." >>"$GITHUB_STEP_SUMMARY"
+		[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || echo "Base and head give the same $what: nothing was measured." >>"$GITHUB_STEP_SUMMARY"
 		return
 	fi
 	((status == 0)) || exit "$status"
@@ -86,7 +91,21 @@ judge() {
 	output comment "$comment"
 	output verdict "$verdict"
 	[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || cat "$comment" >>"$GITHUB_STEP_SUMMARY"
+	[[ ${POST:-} != true || ! ${NUMBER:-} ]] || post "$comment" >/dev/null ||
+		echo "::notice::could not comment, as on a pull request from a fork; the verdicts are in the summary"
 	exit "$status"
+}
+
+# post FILE: adds a comment to pull request NUMBER; a line that is not shown marks it, so that the next run replaces it.
+post() {
+	local mark at=repos/$GITHUB_REPOSITORY/issues method=POST ids body
+	mark="<!-- bench $(cksum <<<"${MARK:-}") -->"
+	body=$(<"$1")$'\n\n'$mark
+	ids=$(gh api --paginate "$at/$NUMBER/comments" \
+		--jq ".[] | select(.user.type == \"Bot\" and (.body | endswith(\"$mark\"))) | .id") || return
+	at+=/$NUMBER/comments
+	[[ ! $ids ]] || method=PATCH at=repos/$GITHUB_REPOSITORY/issues/comments/${ids##*$'\n'}
+	gh api --method "$method" "$at" --raw-field body="$body"
 }
 
 case ${1:-} in

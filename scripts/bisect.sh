@@ -23,5 +23,5 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-[[ ${1:-} != -h && ${1:-} != --help ]] || { usage && exit; }
+usage_if_asked "$@"
 act bisect "$@"

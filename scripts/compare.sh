@@ -15,11 +15,11 @@
 #                         on one server unless --server is given
 #
 # The refs are checked out below results/ and removed at the end, with their images. scripts/matrix.sh --resume RUN
-# resumes an interrupted run: it checks out the same commits again.
+# resumes an interrupted run: it checks out the same commits again. Exit status 3: the refs do not differ.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-[[ ${1:-} != -h && ${1:-} != --help ]] || { usage && exit; }
+usage_if_asked "$@"
 act compare "$@"

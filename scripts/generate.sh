@@ -3,7 +3,7 @@
 # Usage: scripts/generate.sh [--check]
 #
 # Writes the files that are generated from services/matrix.toml and the facts of servers and frameworks:
-# services/compose.yml, services/bench.yml, services/bases.tsv and docs/catalogue.md.
+# services/compose.yml, services/bench.yml, services/bases.tsv, services/names.tsv and docs/catalogue.md.
 #
 #   --check   write nothing; fail if one of these files is out of date
 set -Eeuo pipefail
@@ -21,7 +21,7 @@ esac
 need_tools
 generated=$(mktemp)
 trap 'rm -f "$generated"' EXIT
-for file in services/{compose.yml,bench.yml,bases.tsv} docs/catalogue.md; do
+for file in services/{compose.yml,bench.yml,bases.tsv,names.tsv} docs/catalogue.md; do
 	in_tools python3 -m bench generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then
 		diff -u "$root/$file" "$generated" || fail 1 "$file does not match the matrix: run scripts/generate.sh"

@@ -9,7 +9,7 @@
 # there. Prints report.md's path; a summary and progress go to standard error (on a terminal, progress is one line,
 # and NO_COLOR turns colors off). Warns at the start of what may prevent an answer; says at the end how to get a clearer answer.
 #
-#   --list WHAT           print all names with their meaning; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
+#   --list WHAT           print all names with their meaning, without Docker. WHAT: presets, stacks, servers, frameworks, pythons,
 #                         bases, scenarios, tools, levels, knobs, events, services
 #   --preset NAME         a named selection, which other options narrow, or add to by name. Without it: quick if nothing
 #                         is selected; bad-day with --event; else every stack of the default Python that matches
@@ -42,7 +42,7 @@
 #   --rounds N  --seed N  passes over all cells, each in its own random order; for rankings, the maximum
 #   --no-latency          do not measure latency: skip the loads at a common rate that follow a ranking
 #   --profile             after the tables, sample their services under load: where the CPU time goes (docs/profiles.md)
-#   --list                print the cells of the selection and the estimated time; run nothing
+#   --list                print the cells of the selection and the estimated time; before scripts/setup.sh has run, its stacks
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --apt --targets --expect --env-file --before --compose FILE[:SERVICE,...]
@@ -69,7 +69,5 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-for word; do
-	[[ $word != -h && $word != --help ]] || { usage && exit; }
-done
+usage_if_asked "$@"
 act matrix "$@"

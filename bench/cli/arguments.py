@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.cli.repeat import INTERNAL, read_then
 from bench.core.arguments import Parser, minutes_as_seconds, number
 from bench.core.errors import UserError
+from bench.matrix.bases import local_images
 from bench.matrix.flags import parse_flags
 from bench.matrix.knobs import parse_knob
 from bench.matrix.packages import read_wheels
@@ -42,7 +43,8 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--max-time", type=minutes_as_seconds)
     parser.add_argument("--rounds", type=_whole)
     parser.add_argument("--seed", type=_whole)
-    parser.add_argument("--images")
+    # Read here, because standard input can be read only once.
+    parser.add_argument("--images", type=local_images)
     for name in ("own-app", "own-head", "sides", "packages-in"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--cpu-hour-price", type=number)

@@ -1,4 +1,4 @@
-"""Verbs for the matrix and the files that go with it: Compose files, locks, own binds, new entries."""
+"""Verbs for the matrix and the files that go with it: locks, own binds, new entries."""
 
 from __future__ import annotations
 
@@ -12,27 +12,12 @@ from bench.contract.sockets import OPTIONS
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError, unknown
 from bench.matrix.audit import audit, pins
-from bench.matrix.bases import bases_file
-from bench.matrix.catalogue import catalogue_file
-from bench.matrix.compose import bench_file, compose_file, run_services
+from bench.matrix.compose import run_services
 from bench.matrix.listeners import LISTENERS, load_listeners, with_own
 from bench.matrix.load import load_matrix
 from bench.matrix.locks import PROJECT, relock, relock_project
 from bench.matrix.model import python_label
 from bench.matrix.new_entry import scaffold
-
-
-def generate_verb(argv: Sequence[str]) -> None:
-    """`generate FILE`: print the generated text of catalogue.md (in docs/) or of a file of services/."""
-    texts = {
-        "compose.yml": compose_file,
-        "bench.yml": bench_file,
-        "bases.tsv": bases_file,
-        "catalogue.md": catalogue_file,
-    }
-    if len(argv) != 1 or argv[0] not in texts:
-        raise UserError(f"generate takes one of: {', '.join(texts)}")
-    print(texts[argv[0]](load_matrix()), end="")
 
 
 def profile_compose_verb(argv: Sequence[str]) -> None:

@@ -1,18 +1,19 @@
-"""`names WHAT`: the names that can be selected, for `scripts/matrix.sh --list WHAT`."""
+"""The names that can be selected: services/names.tsv, from which the host answers `scripts/matrix.sh --list WHAT`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
 from bench.core.groups import grouped
 from bench.matrix.catalogue import INTERFACES, versions
+from bench.matrix.compose import HEADER
 from bench.matrix.knobs import ALLOWED, AS_FLAGS, INTERPRETER, LIBC, reader
-from bench.matrix.load import load_matrix
 from bench.matrix.model import BARE, Matrix
 from bench.plan.event import BAD_DAY
 from bench.plan.events import EVENTS, kinds_of, usual_cases
+from bench.plan.events.cells import event_cells
 from bench.tools import TOOLS
 from bench.tools.levels import FORMS, Level, refusal
 from bench.words.names import wait_words
@@ -21,24 +22,18 @@ Named = Iterable[tuple[str, str]]
 """(name, description) pairs."""
 
 
-def names_verb(argv: Sequence[str]) -> None:
-    """`names WHAT`: print the names, one per line, with a short description."""
-    what, *others = argv or [""]
-    if what not in LISTS:
-        raise unknown("list", what, LISTS)
-    if others:
-        raise UserError(f"--list {what} prints all names and takes no other option ({others[0]})")
-    named = list(LISTS[what](load_matrix()))
-    width = max(len(name) for name, _ in named)
-    for name, words in named:
-        print(f"{name:<{width}}  {words}".rstrip())
+def names_file(matrix: Matrix) -> str:
+    """services/names.tsv: every list, a line `WHAT NAME DESCRIPTION` for each name, tab-separated."""
+    named = ((what, *line) for what, lines in LISTS.items() for line in lines(matrix))
+    return HEADER + "".join("\t".join(line) + "\n" for line in named)
 
 
 def _stacks(matrix: Matrix) -> Named:
     """Stacks with their server's worker model, or with the cause if they never run."""
     for stack, of_stack in grouped(matrix.services, lambda service: service.stack).items():
-        causes = {service.skip for service in of_stack}
-        yield stack, of_stack[0].server.model if None in causes else f"left out: {'; '.join(map(str, causes))}"
+        causes, server = dict.fromkeys(service.skip for service in of_stack), of_stack[0].server
+        named = "only by name: " if server.development or server.variant_of else ""
+        yield stack, named + server.model if None in causes else f"left out: {'; '.join(map(str, causes))}"
 
 
 def _servers(matrix: Matrix) -> Named:
@@ -104,10 +99,11 @@ def _knobs(matrix: Matrix) -> Named:
 
 def _events(matrix: Matrix) -> Named:
     """Events with what is done, the cases that only their own name selects, and the servers that cannot have them."""
-    reads, usual = reader(), matrix.presets[BAD_DAY].events if BAD_DAY in matrix.presets else ()
+    reads, bad_day = reader(), matrix.presets[BAD_DAY]
+    usual, servers = bad_day.events, {service.server.name for service in matrix.usual}
     for name, kind in EVENTS.items():
-        refused = [one for one in matrix.usual if all(isinstance(kind.on(e, one, reads), str) for e in kind.cases)]
-        cannot = {service.server.name for service in refused}
+        preset = replace(bad_day, events=(name,))
+        cannot = servers - {s.server.name for s in matrix.usual if any(event_cells(matrix, s, preset, reads, []))}
         chosen = {case.level for one in kinds_of(usual_cases([name], usual, all_rounds=True)) for case in one.cases}
         others = [case.level for case in kind.cases if case.level not in chosen]
         more = f"; only by name: {joined(others)}" if others else ""
@@ -121,7 +117,7 @@ LISTS: Mapping[str, Callable[[Matrix], Named]] = {
     "frameworks": _frameworks,
     "pythons": lambda matrix: ((name, _default(name, matrix.default_python)) for name in matrix.pythons),
     "bases": lambda matrix: ((name, _default(name, matrix.default_base)) for name in matrix.bases),
-    "services": lambda matrix: ((s.name, f"left out: {s.skip}" if s.skip else s.server.model) for s in matrix.services),
+    "services": lambda matrix: ((s.name, f"left out: {s.skip}" if s.skip else "") for s in matrix.services),
     "scenarios": _scenarios,
     "tools": lambda _: ((name, f"levels such as {joined(_levels_of(name))}") for name in TOOLS),
     "levels": _levels,

@@ -21,7 +21,7 @@ from bench.core.formats import joined, plural
 from bench.load.failures import Failed, command_line
 from bench.load.task import task_of
 from bench.load.verbs import command
-from bench.matrix.bases import local_images, reachable_bases
+from bench.matrix.bases import reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix, python_label, select
@@ -48,8 +48,10 @@ from bench.run.reader import read_run
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 from bench.schedule.steps import steps_of
 from bench.tools import OPEN_LOOP
-from bench.words.advice import WantedRun, expectations
+from bench.words.advice import WantedRun, expectations, preparation
 
+Planned = tuple[Plan, Matrix, dict[str, str]]
+"""A plan, the matrix, and the effective settings."""
 UNKNOWN = HostState()
 # Estimated seconds per service before the first measurement: verifying it, building its image.
 VERIFY_S, BUILD_S = 3.0, 15.0
@@ -67,16 +69,26 @@ def list_verb(argv: Sequence[str]) -> None:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level}")
     if options.profile:
         print(profile_words(plan))
-    first = min(table_looks(plan.turn_rounds)[0], plan.turn_rounds)
-    least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
         cell = table.first
         print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level}  {len(table.cells)} services")
         for level in table.shares:
             print(f"its common rate: {level}  {OPEN_LOOP}  {plan.rate_seconds:g} s per service and round")
+    print(_summary(plan))
+    again = facts_of("", plan, matrix, settings, options)["again"]["words"] if options.again else ()
+    wanted = wanted_of(plan, options)
+    for line in [*preparation(wanted), *again, *expectations(UNKNOWN, wanted)]:
+        print(line, file=sys.stderr)
+    return 0
+
+
+def _summary(plan: Plan) -> str:
+    """How much a plan measures, and how long that takes."""
+    first = min(table_looks(plan.turn_rounds)[0], plan.turn_rounds)
+    least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     named = ((plan.tables, "table"), (plan.alone, "cell"), (plan.events, "event"))
     tables, alone, events = (plural(len(some), noun) for some, noun in named)
-    print(
+    return (
         f"{plural(len(plan.services), 'service')}, "
         + (f"{tables} in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
         + (f"{alone} alone x {plural(plan.solo_rounds, 'round')}, " if plan.alone else "")
@@ -84,15 +96,12 @@ def list_verb(argv: Sequence[str]) -> None:
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )
-    again = facts_of("", plan, matrix, settings, options)["again"]["words"] if options.again else ()
-    for line in [*again, *expectations(UNKNOWN, wanted_of(plan, options))]:
-        print(line, file=sys.stderr)
 
 
 def plan_verb(argv: Sequence[str]) -> None:
     """`plan SELECTION`: make results/RUN with all files that a run starts with; print RUN.
 
-    Unless `--quiet`, whatever may keep the run from giving an answer goes to standard error, a line each.
+    Unless `--quiet`, how long it takes and whatever may keep it from giving an answer goes to standard error.
     """
     options = parse_selection(argv)
     composed = not os.environ.get("BENCH_CONTAINERS")
@@ -102,11 +111,13 @@ def plan_verb(argv: Sequence[str]) -> None:
                 instead = "use scripts/matrix.sh, not docker-compose up bench"
                 raise UserError(f"--{name} needs containers of its own: {instead}")
     # Compose has just started the services: they are what keeps the host busy.
-    folder = make_run(options, host=lambda: replace(host_state(), busy=None) if composed else host_state())
+    planned = plan_of(options)
+    before = [_summary(planned[0]), *preparation(wanted_of(planned[0], options))]
+    folder = make_run(options, None, lambda: replace(host_state(), busy=None) if composed else host_state(), planned)
     facts = read_run_facts(folder)
     left_out = _left_out(facts.skipped, each_service=bool(options.vary or options.sides or options.wheels))
     notes = [*facts.again.words, *(facts.refs.notes if facts.refs else ())]
-    for line in [] if options.quiet else [*notes, *left_out, *facts.expected]:
+    for line in [] if options.quiet else [*before, *notes, *left_out, *facts.expected]:
         print(line, file=sys.stderr)
     print(folder.name)
 
@@ -128,7 +139,7 @@ def contract_verb(argv: Sequence[str]) -> None:
     matrix = load_matrix().with_selftests(names)
     settings = resolve(read_settings(os.environ))
     chosen = select(names, [s.name for s in matrix.services], "service")
-    reachable = reachable_bases(matrix, settings, local_images(options.images))
+    reachable = reachable_bases(matrix, settings, options.images)
     wanted = [s for s in matrix.services if s.name in set(chosen)]
     skipped = [(s.name, s.skip or "base image not reachable") for s in wanted if s.skip or not reachable(s)]
     if not (services := [s for s in wanted if s.name not in dict(skipped)]):
@@ -185,13 +196,17 @@ def packages_verb(argv: Sequence[str]) -> None:
 
 
 def make_run(
-    options: argparse.Namespace, folder: Path | None = None, host: Callable[[], HostState] = lambda: UNKNOWN
+    options: argparse.Namespace,
+    folder: Path | None = None,
+    host: Callable[[], HostState] = lambda: UNKNOWN,
+    planned: Planned | None = None,
 ) -> Path:
     """Make a run's folder (None: a new one in results/) with the files of its plan, and return it.
 
-    `host` is called once the options are known to be valid, because looking at the host takes a second.
+    `host` is called once the options are known to be valid, because looking at the host takes a second. `planned`: what
+    `plan_of` has made of the options.
     """
-    plan, matrix, settings = plan_of(options)
+    plan, matrix, settings = planned or plan_of(options)
     app = read_app(options.own_app) if options.own_app else None
     folder = make_folder(plan.preset.name, folder)
     with whole_or_gone(folder):
@@ -228,13 +243,13 @@ def facts_of(
 
 def wanted_of(plan: Plan, options: argparse.Namespace) -> WantedRun:
     """The input for a plan's expectations; all images are assumed to be there if no list of them is given."""
-    present = local_images(options.images)
     images = {f"{service.image}:latest" for service in plan.services if not service.url}
-    missing = 0 if present is None else sum(image not in present for image in images)
+    missing = 0 if options.images is None else len(images - options.images)
     return WantedRun(
         mode="events" if plan.preset.events else plan.preset.mode,
         services=len(plan.services),
         tables=len(plan.tables),
+        images=missing,
         prepared_s=VERIFY_S * len(plan.services) + BUILD_S * missing,
         # Tables are measured before everything else.
         first_look_s=table_looks(plan.turn_rounds)[0] * plan.round_seconds(),
@@ -245,7 +260,7 @@ def wanted_of(plan: Plan, options: argparse.Namespace) -> WantedRun:
     )
 
 
-def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
+def plan_of(options: argparse.Namespace) -> Planned:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
     check_quotas(options.vary, os.cpu_count())
@@ -258,10 +273,8 @@ def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
         app = read_app(options.own_app)
         options.frameworks, options.pythons = (app.name,), app.pythons
         matrix = with_own_app(matrix, app, options.p99)
-    if options.again:
-        check_services(options.again, options.command_line, matrix)
-    settings = resolve(read_settings(os.environ, then=settings_then(options.again) if options.again else None))
-    reachable = reachable_bases(matrix, settings, local_images(options.images))
+    settings = resolve(_settings_of(options, matrix))
+    reachable = reachable_bases(matrix, settings, options.images)
     here = Variant(matrix=matrix, settings=settings, reachable=reachable)
     wanted = Selection(**{k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__})
     if refs := refs_of(options, here):

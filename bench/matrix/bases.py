@@ -25,9 +25,9 @@ def bases_file(matrix: Matrix) -> str:
     return HEADER + "".join(lines)
 
 
-def local_images(listing: str | None) -> frozenset[str] | None:
-    """The names of the images on this machine, read from the file `listing`; None if unknown."""
-    return frozenset(Path(listing).read_text().split()) if listing else None
+def local_images(listing: str) -> frozenset[str]:
+    """The names of the images on this machine, read from the file `listing`."""
+    return frozenset(Path(listing).read_text().split())
 
 
 def reachable_bases(

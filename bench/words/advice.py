@@ -22,6 +22,8 @@ from bench.words.order import separating_connections
 MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
 MOST_STEAL = 0.01
+LARGEST_IMAGE_MB, LARGEST_OF = 296, 177
+"""The largest of so many images, with its base: results/published/all-py313-json/report.md, "Costs of each service"."""
 SLOW_GOVERNORS = frozenset({"powersave", "conservative"})
 
 
@@ -31,7 +33,7 @@ class WantedRun:
 
     `tables`: number of tables measured in turns. `prepared_s`: time for builds and verification. `first_look_s`:
     measuring time until the first verdicts, which need `first_look` rounds. `rounds`: rounds planned. `composed`: begun
-    by docker-compose up bench, which takes no options.
+    by docker-compose up bench, which takes no options. `images`: how many have to be built.
     """
 
     mode: str
@@ -43,6 +45,7 @@ class WantedRun:
     rounds: int | None = None
     first_look: int = 0
     composed: bool = False
+    images: int = 0
 
     def option(self, name: str, value: object) -> str:
         """An option, spelled for the way this run was started."""
@@ -54,6 +57,17 @@ def _option(name: str, value: object, *, composed: bool) -> str:
     if composed:
         return f"ROUNDS={value}" if name == "rounds" else f"SELECTION='--{name} {value}'"
     return f"--{name} {value}"
+
+
+def preparation(wanted: WantedRun) -> tuple[str, ...]:
+    """A line with the time and the disk that builds take; none if there are none."""
+    if not wanted.images:
+        return ()
+    most = wanted.images * LARGEST_IMAGE_MB
+    size = f"{most} MB" if most < 1000 else f"{most / 1000:.1f} GB"
+    known = f"the largest of {LARGEST_OF} had {LARGEST_IMAGE_MB} MB"
+    time, images = _minutes(wanted.prepared_s), plural(wanted.images, "image")
+    return (f"before that, {time} to build {images} and check them, up to {size} of disk ({known})",)
 
 
 def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from driver.docker import answers, end_group, spawn
 from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, plain, say
+from driver.planning.matrix import refuse_typos
 from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -85,6 +86,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
     """The two refs, the package's folder, and options of scripts/matrix.sh."""
     if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
         raise Failure(USER, "two commits are needed first: GOOD and BAD; see --help")
+    refuse_typos(argv[2:])
     package = ""
     selection: list[str] = []
     words = list(argv[2:])

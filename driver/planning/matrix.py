@@ -18,12 +18,13 @@ from pathlib import Path
 from driver import compose
 from driver.docker import answer
 from driver.engines.dead_runs import is_measured
-from driver.failure import USER, Failure, Interrupted, say
+from driver.failure import USER, Failure, Interrupted, say, warn
 from driver.files import text_of
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
 from driver.origin import is_from_here, is_noted, note_origin
+from driver.planning.names import Named, list_of, names_in, read_lists, selected
 from driver.planning.own_app import ON_HOST, OPTIONS, prepare_own_app
 from driver.planning.packages import is_source, prepare_packages
 from driver.planning.tools import bench, plan
@@ -39,6 +40,8 @@ SETUP_ENDS_S = 10.0
 """Seconds that setup.sh gets to end after SIGTERM."""
 TWO_REFS = "BENCH_REFS"
 """Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
+LOCAL = ROOT / "services/matrix.local.toml"
+"""Additions to the matrix, whose names are in no list unless scripts/generate.sh has run since."""
 REFS = "refs.json"
 """The file of a run of two refs from which they are checked out again."""
 
@@ -76,12 +79,19 @@ def main(argv: list[str]) -> int:
         os.execv(script, [script, "--resume", request.resume, *quiet(), *request.selection])
     if request.verb == "plan":
         need_results(ROOT / "results")
-    if not request.set_up:
-        set_up()
+    machines, lists = check_machines(request), read_lists(ROOT)
     if request.verb == "names":
-        print(bench(ROOT, "names", request.names, *request.selection), end="")
+        _print(list_of(lists, request.names, request.selection))
         return 0
-    machines = check_machines(request)
+    planned_here = harness.can_plan()
+    if not planned_here and not os.environ.get(TWO_REFS) and not LOCAL.exists():
+        names = names_in(request.selection, lists)
+        if request.verb == "list" and not (request.own or request.packages or request.again):
+            _print(selected(names, lists))
+            warn("the cells and how long they take are planned in an image that scripts/setup.sh builds, once")
+            return 0
+    if not request.set_up and not (request.verb == "list" and planned_here):
+        set_up()
     with ExitStack() as files:
         folder, bases = repeat(request) if request.again else ("", "")
         check_machines(request)
@@ -106,6 +116,12 @@ def main(argv: list[str]) -> int:
     if chosen:
         contexts.place_run(open_run(name), chosen)
     return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
+
+
+def _print(named: Named) -> None:
+    width = max(map(len, named), default=0)
+    for name, words in named.items():
+        print(f"{name:<{width}}  {words}".rstrip())
 
 
 def refuse_typos(argv: Sequence[str]) -> None:

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import LOCK, docker, end_group
-from driver.failure import USER, Failure, ignore_signals, say
+from driver.failure import EQUAL, USER, Failure, ignore_signals, say
 from driver.files import below, is_locked, save_json, text_of
-from driver.planning.matrix import REFS, TWO_REFS, take_own
+from driver.planning.matrix import REFS, TWO_REFS, refuse_typos, take_own
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -123,6 +123,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """The two refs; folder and callable of --app, if given; options of scripts/matrix.sh."""
     if len(argv) < 2 or not all(argv[:2]) or any(ref.startswith("-") for ref in argv[:2]):
         raise Failure(USER, "two refs are needed, such as main WORKTREE; see --help")
+    refuse_typos(argv[2:])
     app: list[str] = []
     selection: list[str] = []
     words = list(argv[2:])
@@ -211,7 +212,7 @@ def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
     changed = done_by_git(source.repository, "diff", "--no-renames", "--name-only", *commits, "--", *source.paths)
     if not changed:
         words = f"{refs[0]} and {refs[1]} are equal in {', '.join(source.paths)}: there is nothing to compare"
-        raise Failure(USER, words)
+        raise Failure(EQUAL, words)
     repository = "" if source.repository == ROOT else str(source.repository)
     told = {"repository": repository, "paths": source.paths, "changed": changed.splitlines()}
     save_json(folder / REFS, {**told, "sides": [vars(side) for side in sides]})

@@ -87,6 +87,13 @@ def is_set_up() -> bool:
     return not has_local_bases and _is_built() and text_of(COMPILED) == _compiled_from()
 
 
+def can_plan() -> bool:
+    """Whether the images are here, one of which plans runs; without an engine, there are none."""
+    with suppress(Failure):
+        return _is_built()
+    return False
+
+
 def source_of(root: Path) -> str:
     """A digest of the files from which the images are built."""
     files = [file for name in HARNESS for file in (root / name).rglob("*")] + [root / "bench/requirements.txt"]

@@ -18,6 +18,12 @@ warn() { printf '%s\n' "$*" >&2; }
 # usage: prints the header comment of the running script.
 usage() { sed -n '3,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
 
+# usage_if_asked WORD...: prints the usage and exits if one of the words asks for help.
+usage_if_asked() {
+	local word
+	for word; do [[ $word != -h && $word != --help ]] || { usage && exit; }; done
+}
+
 # read_up: sets `up` to the machine's uptime in hundredths of a second. Use it to measure durations and for timeouts: unlike the
 # clock behind SECONDS and EPOCHREALTIME, it cannot be set.
 read_up() {

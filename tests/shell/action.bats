@@ -21,6 +21,7 @@ setup_file() {
 		echo "results/\$(<"\$FAKE/head")/report.md"
 	EOS
 	chmod +x "$BATS_FILE_TMPDIR/project/scripts/matrix.sh"
+	cp "$BATS_FILE_TMPDIR/project/scripts/"{matrix,compare}.sh
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 	# Like GitHub's merge commit for a pull request whose base branch has moved on.
 	git init --quiet --initial-branch main "$BATS_FILE_TMPDIR/origin"
@@ -38,7 +39,18 @@ setup_file() {
 
 setup() {
 	export FAKE=$BATS_TEST_TMPDIR/fake GITHUB_REF=refs/pull/7/merge
-	mkdir "$FAKE"
+	mkdir "$FAKE" "$BATS_TEST_TMPDIR/bin"
+	# GitHub's client: $FAKE/comments has the numbers of earlier comments; $FAKE/asked gets the calls, $FAKE/body the comment.
+	cat >"$BATS_TEST_TMPDIR/bin/gh" <<-'EOS'
+		#!/usr/bin/env bash
+		[[ $GH_TOKEN == secret && ! -e $FAKE/fork ]] || exit 1
+		printf '%s\n' "${*//$'\n'*/}" >>"$FAKE/asked"
+		[[ $2 != --paginate ]] || cat "$FAKE/comments"
+		[[ ${*: -1} != body=* ]] || printf '%s' "${*: -1}" | sed '1s/^body=//' >"$FAKE/body"
+	EOS
+	chmod +x "$BATS_TEST_TMPDIR/bin/gh"
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH
+	: >"$FAKE/comments"
 	root=$BATS_TEST_DIRNAME/../..
 	rm -rf "$BATS_FILE_TMPDIR/project/results/"*
 	cd "$BATS_FILE_TMPDIR/workspace" || return
@@ -70,6 +82,48 @@ verdict=slower" ]]
 	action 0
 	[[ $(tail -n1 "$FAKE/results") == 'verdict=equal' && $(<"$FAKE/summary") == '### 1 comparison: 1 equal'* ]]
 	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD@$base --package $PWD@$head --max-time 30 " ]]
+}
+
+pull_request=(github.token=secret github.event.pull_request.number=7 github.job=bench)
+
+@test "the comment is posted, and replaced by that of the next run with the same inputs, but no other" {
+	export GITHUB_REPOSITORY=o/r
+	local mark first
+	echo 3200 >"$FAKE/head"
+	action 1 "${pull_request[@]}"
+	mark=$(tail -n1 "$FAKE/body") first=$(head -n1 "$FAKE/body")
+	[[ $first == '### 1 comparison: 1 slower' && $mark =~ ^'<!-- bench '[0-9]+' '[0-9]+' -->'$ ]]
+	[[ $(<"$FAKE/asked") == "api --paginate repos/o/r/issues/7/comments --jq .[] | select(.user.type == \"Bot\" and (.body | endswith(\"$mark\"))) | .id
+api --method POST repos/o/r/issues/7/comments --raw-field body=### 1 comparison: 1 slower" ]]
+	printf '41\n42\n' >"$FAKE/comments"
+	action 1 "${pull_request[@]}"
+	[[ $(tail -n1 "$FAKE/asked") == 'api --method PATCH repos/o/r/issues/comments/42 '* && $(tail -n1 "$FAKE/body") == "$mark" ]]
+	action 1 "${pull_request[@]}" 'selection=--stack aiohttp'
+	[[ $(tail -n1 "$FAKE/body") != "$mark" ]]
+}
+
+@test "no comment is posted outside of a pull request, if it is not wanted, or from a fork, where a line says so" {
+	export GITHUB_REPOSITORY=o/r
+	echo 4000 >"$FAKE/head"
+	action 0 github.token=secret
+	action 0 "${pull_request[@]}" comment=false
+	[[ ! -e $FAKE/asked && $output != *notice* ]]
+	touch "$FAKE/fork"
+	action 0 "${pull_request[@]}"
+	[[ $output == '::notice::could not comment, as on a pull request from a fork; the verdicts are in the summary' ]]
+	[[ $(tail -n1 "$FAKE/results") == verdict=equal && $(<"$FAKE/summary") == '### 1 comparison'* ]]
+}
+
+@test "an app is compared at both commits" {
+	echo 4000 >"$FAKE/head"
+	action 0 'app=src  main:app' 'selection=--server uvicorn'
+	[[ $(tr '\n' ' ' <"$FAKE/words") == "${base:0:12} ${head:0:12} --app $PWD/src main:app --max-time 30 --server uvicorn " ]]
+	echo "3 compare.sh: a and b are equal in src: there is nothing to compare" >"$FAKE/refusal"
+	action 0 'app=src main:app'
+	grep -q 'give the same app' "$FAKE/summary"
+	rm "$FAKE/words"
+	refuses 'app: give a folder and MODULE:CALLABLE, such as: . main:app' app=src
+	refuses "app: there is no folder 'none'" 'app=none main:app'
 }
 
 @test "a head that gives the same package passes, and what cannot be measured does not" {
@@ -135,14 +189,15 @@ refuses() {
 	[[ ! -e made ]]
 }
 
-refuses_input() { for name in package base fail-on; do action 2 "$name=$1"; done; }
+refuses_input() { for name in package app base fail-on; do action 2 "$name=$1"; done; }
 
 @test "the documented workflow is valid, and uses only inputs that the action has" {
 	cd "$BATS_TEST_TMPDIR"
 	git init --quiet .
 	mkdir -p .github/workflows .bench
 	cp "$root/action.yml" .bench/
-	cp "$root/docs/github-actions-package.yml" .github/workflows/bench.yml
+	sed 's|OWNER/REPO@v1|./.bench|' "$root/docs/github-actions-package.yml" >.github/workflows/bench.yml
+	grep -q 'uses: ./.bench' .github/workflows/bench.yml
 	actionlint
 	# actionlint does check the inputs.
 	sed -i 's/max-time: 30/most-time: 30/' .github/workflows/bench.yml

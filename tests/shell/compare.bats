@@ -54,10 +54,10 @@ left() {
 	find results -mindepth 1 -maxdepth 1 -name '.*' -not -name .gitkeep
 }
 
-# refuses MESSAGE ARGUMENT...: fails with one line that ends with MESSAGE; matrix.sh is not called.
+# refuses MESSAGE ARGUMENT...: fails with $expected (2) and one line that ends with MESSAGE; matrix.sh is not called.
 refuses() {
 	rm -f called
-	run -2 --separate-stderr scripts/compare.sh "${@:2}"
+	run "-${expected:-2}" --separate-stderr scripts/compare.sh "${@:2}"
 	# shellcheck disable=SC2154 # bats sets it
 	[[ -z $output && ${#stderr_lines[@]} == 1 && $stderr =~ ^compare.sh:\ (.*)$ && ${BASH_REMATCH[1]} == "$1" && ! -e called ]] ||
 		{ echo "$*: $stderr" && false; }
@@ -144,8 +144,8 @@ refuses() {
 	refuses 'two refs are needed, such as main WORKTREE; see --help' before
 	refuses 'two refs are needed, such as main WORKTREE; see --help' before --stack aiohttp
 	refuses "there is no commit 'nowhere' in $PWD: fetch it first" before nowhere
-	refuses 'before and before are equal in services, .env: there is nothing to compare' before before
-	refuses 'HEAD and WORKTREE are equal in services, .env: there is nothing to compare' HEAD WORKTREE
+	expected=3 refuses 'before and before are equal in services, .env: there is nothing to compare' before before
+	expected=3 refuses 'HEAD and WORKTREE are equal in services, .env: there is nothing to compare' HEAD WORKTREE
 	refuses '--target does not go with two refs; see --help' before HEAD --target http://127.0.0.1:1
 	refuses '--package does not go with two refs; see --help' before HEAD --package aiohttp==3.13.5
 	refuses "--app: there is no folder './nowhere'" before HEAD --app ./nowhere main:app
@@ -153,7 +153,7 @@ refuses() {
 	refuses "'nothing' is not a run of two refs" --resume nothing
 	refuses '--resume does not go with two refs; see --help' before HEAD --resume x
 	git -c core.hooksPath=/dev/null commit --quiet --allow-empty --message same
-	refuses 'HEAD and HEAD~1 are equal in services, .env: there is nothing to compare' HEAD HEAD~1
+	expected=3 refuses 'HEAD and HEAD~1 are equal in services, .env: there is nothing to compare' HEAD HEAD~1
 	git reset --quiet --hard HEAD~1
 	git checkout --quiet --orphan empty && git rm --quiet -r --cached . && git commit --quiet --allow-empty --message empty
 	git checkout --quiet --force main
@@ -304,7 +304,7 @@ saved() {
 	[[ $(sed -n '1p;3,4p;6p;8,9p' called) == $'--app\nmain:app\n--head\n--origin\n--server\nwaitress' ]]
 	[[ $(sed -n 2p called) == "$PWD"/results/.refs-*/0/project/src && $(sed -n 5p called) == "$PWD"/results/.refs-*/1/project/src ]]
 	[[ $(git -C "$shop" worktree list | wc -l) == 1 ]]
-	refuses 'HEAD and HEAD are equal in src: there is nothing to compare' HEAD HEAD --app "$shop/src" main:app
+	expected=3 refuses 'HEAD and HEAD are equal in src: there is nothing to compare' HEAD HEAD --app "$shop/src" main:app
 	git -C "$shop" mv src/main.py main.py
 	run -0 scripts/compare.sh HEAD WORKTREE --app "$shop" main:app
 	[[ $(sed -n 2p called) == */0/shop/ ]] # the app is named after the folder

@@ -29,7 +29,7 @@ client_with() {
 # refused WORDS: both kinds of scripts, those of driver/ and those in bash, end with status 2 and a single line that has WORDS.
 refused() {
 	local script
-	for script in 'matrix.sh --list' 'export.sh csv a-run'; do
+	for script in 'matrix.sh --dry-run' 'export.sh csv a-run'; do
 		# shellcheck disable=SC2086 # name and arguments
 		run -2 "$root/scripts/"$script
 		echo "$output"
@@ -38,6 +38,21 @@ refused() {
 }
 
 @test "no Docker at all" { refused "no Docker with Compose"; }
+
+@test "names are listed, and unknown ones refused, without Docker" {
+	run -0 --separate-stderr "$root/scripts/matrix.sh" --list servers
+	[[ ${#lines[@]} -gt 30 && -z ${stderr:-} ]]
+	if [[ ! -e $root/services/matrix.local.toml ]]; then
+		run -0 --separate-stderr "$root/scripts/matrix.sh" --list --framework fastapi
+		[[ $output == *'uvicorn-fastapi '* && ${#stderr_lines[@]} == 1 ]]
+		run -2 "$root/scripts/matrix.sh" --framework fastpai
+		[[ $output == "matrix.sh: unknown framework 'fastpai'; did you mean fastapi? "* ]]
+	fi
+	for script in matrix compare bisect; do
+		run -0 "$root/scripts/$script.sh" --stack a -h
+		[[ ${lines[0]} == "Usage: scripts/$script.sh "* ]]
+	done
+}
 
 @test "a docker without Compose" {
 	client <<<'exit 1'

@@ -94,7 +94,8 @@ def test_each_row_of_the_security_page_has_a_test_that_exists() -> None:
 def test_actions_of_others_are_named_by_commit_with_their_version(file: Path) -> None:
     used = re.findall(r"uses: +(\S+)(.*)", file.read_text())
     assert used
-    for action, comment in used:
+    # A placeholder for this project, of which each release moves the tag.
+    for action, comment in (one for one in used if one[0] != "OWNER/REPO@v1"):
         assert action.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), action
         assert action.startswith("./") or re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
 

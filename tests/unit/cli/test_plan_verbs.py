@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from captured import Capture, printed
 from contract_sample import sample
+from places import ROOT
 
 from bench.__main__ import main
-from bench.analysis.runs.host_state import cpu_shares, host_state
+from bench.analysis.runs.host_state import HostState, cpu_shares, host_state
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import list_verb, make_run, plan_of, wanted_of
 from bench.matrix.load import load_matrix
+from bench.words.advice import LARGEST_IMAGE_MB, LARGEST_OF
 
 
 def test_shares_are_those_between_two_readings() -> None:
@@ -46,12 +51,40 @@ def test_what_is_wanted_is_read_from_the_plan(tmp_path: Path) -> None:
     plan, _, _ = plan_of(options)
     unknown = wanted_of(plan, options)
     assert (unknown.mode, unknown.services, unknown.tables, unknown.max_time_s) == ("turns", 2, 1, 60.0)
-    options.images = str(tmp_path / "images")
-    Path(options.images).touch()
+    options.images = frozenset[str]()
     missing = wanted_of(plan, options)
     assert missing.prepared_s > unknown.prepared_s > 0 and unknown.first_look_s > 0
-    Path(options.images).write_text("\n".join(f"{service.image}:latest" for service in plan.services))
+    assert (unknown.images, missing.images) == (0, 2)
+    options.images = frozenset(f"{service.image}:latest" for service in plan.services)
     assert wanted_of(plan, options) == unknown
+
+
+def test_a_run_says_first_how_long_it_takes_and_what_has_to_be_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("BENCH_CONTAINERS", "1")
+    monkeypatch.setattr("bench.cli.plan.host_state", HostState)
+    monkeypatch.setattr("bench.run.folder.RESULTS", tmp_path)
+    selection = ["--stack", "aiohttp,tornado", "--scenario", "json", "--tool", "wrk"]
+    for verb in ("list", "plan"):
+        # As standard input of a container, which can be read only once.
+        os.mkfifo(pipe := tmp_path / verb)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(pipe.write_text, "bench/aiohttp-py313-debian:latest python:3.13-slim")
+            assert main([verb, f"--images={pipe}", *selection]) == 0
+        printed = capsys.readouterr()
+        said = printed.err.splitlines()
+        summary, builds = (printed.out.splitlines()[-1], said[0]) if verb == "list" else said[:2]
+        assert re.fullmatch(r"2 services, 1 table in turns x 6 to 12 rounds, 0 skipped, about .*", summary)
+        size = "up to 296 MB of disk (the largest of 177 had 296 MB)"
+        assert builds == f"before that, 1 minute to build 1 image and check them, {size}"
+
+
+def test_the_largest_image_is_that_of_the_report_that_is_named() -> None:
+    report = (ROOT / "results/published/all-py313-json/report.md").read_text()
+    table = report.partition("| service | image size |\n")[2].partition("\n\n")[0]
+    sizes = [int(size) for size in re.findall(r"\| (\d+) MB \|", table)]
+    assert (max(sizes), len(sizes)) == (LARGEST_IMAGE_MB, LARGEST_OF)
 
 
 def test_a_list_says_it_too(capsys: Capture) -> None:

@@ -22,7 +22,7 @@ from driver.docker import Done
 from driver.failure import Failure, Interrupted
 from driver.messages import MessageError
 from driver.origin import is_from_here, note, note_origin
-from driver.planning import matrix
+from driver.planning import bisect, matrix, refs
 from driver.planning.matrix import Request, check_machines, need_results, read_request, refuse_typos, repeat
 from driver.planning.own_app import prepare_own_app
 from driver.planning.packages import _build_packages, prepare_packages
@@ -53,6 +53,9 @@ def test_a_mistyped_option_is_refused_before_any_set_up(typo: str, meant: str) -
     with pytest.raises(Failure, match=rf"unknown option '{typo.partition('=')[0]}'; did you mean {meant}\?"):
         refuse_typos(["--preset", "quick", typo, "3"])
     refuse_typos(["--flags", "uvicorn: --http h11", "--package=a==1", "--list", "stacks"])
+    for read in (refs.read_request, bisect.read_request):
+        with pytest.raises(Failure, match="did you mean"):
+            read(["v1", "v2", "--stack", "aiohttp", typo, "3"])
 
 
 def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +95,7 @@ def test_time_limit_of_a_resumed_run(monkeypatch: pytest.MonkeyPatch, told: str,
     calls: list[list[str]] = []
     for name in ("need_results", "set_up", "check_machines"):
         monkeypatch.setattr(matrix, name, lambda *_: [])
+    monkeypatch.setattr(matrix.harness, "can_plan", lambda: True)
     monkeypatch.setattr(matrix, "bench", lambda *_: told)
     monkeypatch.setattr(matrix, "is_from_here", lambda root, folder: folder == ROOT / "results/a-run")
     monkeypatch.setattr(matrix.hold, "main", lambda words: calls.append(words) or 0)

@@ -1,4 +1,4 @@
-"""The Compose files and bases.tsv that are generated from the matrix."""
+"""The Compose files and lists that are generated from the matrix."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from make_plans import MATRIX
 from places import ROOT
 
+from bench.cli.names import names_file
 from bench.matrix.bases import bases_file
 from bench.matrix.catalogue import catalogue_file
 from bench.matrix.compose import bench_file, compose_file, run_services
@@ -17,6 +18,7 @@ def test_generated_files_are_in_step() -> None:
     assert (ROOT / "services/compose.yml").read_text() == compose_file(MATRIX)
     assert (ROOT / "services/bench.yml").read_text() == bench_file(MATRIX)
     assert (ROOT / "services/bases.tsv").read_text() == bases_file(MATRIX)
+    assert (ROOT / "services/names.tsv").read_text() == names_file(MATRIX)
 
 
 SERVICE = re.compile(r"^  ([a-z0-9-]+):$", re.MULTILINE)

@@ -126,9 +126,8 @@ def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, mon
     images.write_text("local:3.13-slim\nelsewhere:3.13-alpine\n")
     services = [s for s in MATRIX.services if s.stack == "aiohttp" and s.python == "3.13"]
     for image, bases in (("", ["debian"]), ("elsewhere", ["debian", "alpine"])):
-        reachable = reachable_bases(
-            MATRIX, {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}, local_images(str(images))
-        )
+        settings = {"PYTHON_IMAGE": "local", "ALPINE_PYTHON_IMAGE": image}
+        reachable = reachable_bases(MATRIX, settings, local_images(str(images)))
         assert [s.base for s in services if reachable(s)] == bases
     text = compose_file(MATRIX)
     assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")
