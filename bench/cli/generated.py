@@ -12,7 +12,7 @@ from bench.matrix.compose import bench_file, compose_file
 from bench.matrix.load import load_matrix
 
 
-def generate_verb(argv: Sequence[str]) -> int:
+def generate_verb(argv: Sequence[str]) -> None:
     """`generate FILE`: print the generated text of catalogue.md (in docs/) or of a file of services/."""
     texts = {
         "compose.yml": compose_file,
@@ -24,4 +24,3 @@ def generate_verb(argv: Sequence[str]) -> int:
     if len(argv) != 1 or argv[0] not in texts:
         raise UserError(f"generate takes one of: {', '.join(texts)}")
     print(texts[argv[0]](load_matrix()), end="")
-    return 0

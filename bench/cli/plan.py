@@ -79,7 +79,6 @@ def list_verb(argv: Sequence[str]) -> None:
     wanted = wanted_of(plan, options)
     for line in [*preparation(wanted), *again, *expectations(UNKNOWN, wanted)]:
         print(line, file=sys.stderr)
-    return 0
 
 
 def _summary(plan: Plan) -> str:
@@ -273,7 +272,9 @@ def plan_of(options: argparse.Namespace) -> Planned:
         app = read_app(options.own_app)
         options.frameworks, options.pythons = (app.name,), app.pythons
         matrix = with_own_app(matrix, app, options.p99)
-    settings = resolve(_settings_of(options, matrix))
+    if options.again:
+        check_services(options.again, options.command_line, matrix)
+    settings = resolve(read_settings(os.environ, then=settings_then(options.again) if options.again else None))
     reachable = reachable_bases(matrix, settings, options.images)
     here = Variant(matrix=matrix, settings=settings, reachable=reachable)
     wanted = Selection(**{k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__})
