@@ -102,8 +102,7 @@ def test_time_limit_of_a_resumed_run(monkeypatch: pytest.MonkeyPatch, told: str,
 
 def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_QUIET", "")
-    assert read_request(["--quiet"]).selection == []
-    assert os.environ["BENCH_QUIET"] == "1"
+    assert read_request(["--quiet"]).selection == [] and os.environ["BENCH_QUIET"] == "1"
 
 
 NEEDS = {
@@ -337,8 +336,7 @@ def test_failed_builds(project: Path, docker: Docker, files: dict[str, str], tol
     own = {"folder": str(project), "app": "main:app", "apt": "libpq-dev,g++\tgcc"}
     with ExitStack() as opened, pytest.raises(Failure) as failed:
         prepare_own_app(project, own, ["--python", "3.13"], "", opened)
-    assert failed.value.status == 2
-    assert words in str(failed.value)
+    assert failed.value.status == 2 and words in str(failed.value)
     calls = docker.asked("buildx build", f"app-source={project} ", "--build-arg APT=libpq-dev g++ gcc ")
     assert [re.findall(r"--target (\S+)", call) for call in calls] == [[target]]
     (cause,) = docker.asked("-m bench own-build-cause")

@@ -226,8 +226,7 @@ def test_files_come_home(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     done = far.do(["loadgen/measure", "run"], log=run.folder / "raw/r01/a/run.txt", folder="raw/r01/a")
     assert done.status == status
     there = {str(path.relative_to(run.folder)): path.read_bytes() for path in (run.folder / "raw/r01/a").glob("*.bin")}
-    assert there == (OUTPUT if data == WHOLE else {})
-    assert not (run.folder.parent / "out").exists()
+    assert there == (OUTPUT if data == WHOLE else {}) and not (run.folder.parent / "out").exists()
     words = [line.split()[3] for line in calls.read_text().splitlines()]
     assert words == ["--interactive", "bench-a-run-loadgen-1", "bench-a-run-loadgen-1"]
 

@@ -94,5 +94,4 @@ def test_no_window_begins_when_the_time_is_up(engine: LoopEngine, capsys: Captur
 
 
 def test_a_run_without_it_asks_nothing(engine: LoopEngine, docker: Docker) -> None:
-    assert main(["a-run"]) == 0
-    assert docker.calls == []
+    assert main(["a-run"]) == 0 and docker.calls == []

@@ -326,8 +326,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(mak
     assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 8000)}
     told = fake.told(NAMES[1])
     assert told["turns"]["missing"] == {NAMES[1]: "no counters: not a container of this project"}
-    assert NAMES[1] not in told["turns"]["cpu_ns"]
-    assert fake.told(NAMES[0])["turns"]["missing"] == {}
+    assert NAMES[1] not in told["turns"]["cpu_ns"] and fake.told(NAMES[0])["turns"]["missing"] == {}
     # Its CPU use, which is not counted, would look like noise, so noise counts only for the other two.
     assert [len(taken) for _, taken, _ in (one.args for one in wanted.mock_calls)] == [2]
 
@@ -394,5 +393,4 @@ def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeyp
     fake = make()
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(block_module, "check_room", Mock(side_effect=full))
-    assert "No space left" in str(refused(OSError, fake.measure))
-    assert not any(fake.loaded())
+    assert "No space left" in str(refused(OSError, fake.measure)) and not any(fake.loaded())

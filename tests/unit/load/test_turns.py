@@ -194,8 +194,7 @@ def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path) -> None:
     runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE, seconds=0.4)
     other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=0.4)
     taken = run([runner, other], Ticks(), [], turn_s=0.1)
-    assert runner.tool.status == 5
-    assert taken["a"].count < taken["b"].count == 4
+    assert runner.tool.status == 5 and taken["a"].count < taken["b"].count == 4
 
 
 def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path) -> None:
@@ -322,8 +321,7 @@ time.sleep({HANGS_S})
     taken = run([runner], Ticks(), [], turn_s=0.1)["a"]
     thread.join()
     # The request was sent after the turn's start, so the response came at the earliest late_s after it.
-    assert taken.load_ns + taken.drain_ns >= late_s * 1e9
-    assert taken.drains_cut == 0
+    assert taken.load_ns + taken.drain_ns >= late_s * 1e9 and taken.drains_cut == 0
 
 
 class Simulated:
@@ -393,8 +391,7 @@ def test_a_turn_waits_for_the_rest_of_a_response_that_begins_before_its_end(simu
 
 def test_what_comes_after_a_turn_is_noticed_and_waited_for_from_then_on(simulated: Simulated) -> None:
     taken = dripped(simulated, 0.02, 0.02, seconds=4.0)
-    assert (taken.count, taken.late) == (10, 1)
-    assert taken.rest_s >= LEAST_REST_S
+    assert (taken.count, taken.late) == (10, 1) and taken.rest_s >= LEAST_REST_S
 
 
 def test_a_service_whose_response_never_ends_gets_no_more_turns_and_no_other_window(simulated: Simulated) -> None:

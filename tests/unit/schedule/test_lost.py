@@ -62,8 +62,7 @@ def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capt
     made = [json.loads(file.read_text()) for file in (folder / "raw/r01/b1").rglob("meta.json")]
     assert {(meta["outcome"], meta["detail"]) for meta in made} == {(outcome, reason)}
     # The next call tries it again.
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == "r01-b1"
+    assert ask(folder, capsys, 0, "--begin")[0] == 0 and step_id(folder) == "r01-b1"
 
 
 def test_a_loop_that_was_cut_there_measures_it_again(tmp_path: Path, capsys: Capture) -> None:

@@ -36,8 +36,7 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
     status, said = ask(folder, capsys, 30)
     assert (status, step_id(folder)) == (0, later["id"]) and "3,000 requests/s" in said[0]
     finish(folder, [later], [4000])
-    assert ask(folder, capsys, 40)[0] == 3
-    assert read_run(str(folder)).measured_again == 1
+    assert ask(folder, capsys, 40)[0] == 3 and read_run(str(folder)).measured_again == 1
 
 
 def test_a_window_in_which_the_clock_was_set_comes_again(tmp_path: Path, capsys: Capture) -> None:
