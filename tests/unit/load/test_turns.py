@@ -46,8 +46,7 @@ while True:
 
 
 NOWHERE = ("127.0.0.1", 9)
-Server = tuple[socket.socket, tuple[str, int]]
-"""A listening socket and its address."""
+Listener, Peer = socket.socket, tuple[str, int]
 
 
 class Ticks:
@@ -244,15 +243,21 @@ def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield listener, listener.getsockname()
+def listener() -> Iterator[Listener]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
 
 
-def test_a_request_is_under_way_until_its_answer_has_come(server: Server) -> None:
-    listener, peer = server
+@pytest.fixture
+def peer(listener: Listener) -> Peer:
+    """The listener's address."""
+    address: Peer = listener.getsockname()
+    return address
+
+
+def test_a_request_is_under_way_until_its_answer_has_come(listener: Listener, peer: Peer) -> None:
     assert connections_to(peer).waiting == 0
-    with socket.create_connection(listener.getsockname()) as client:
+    with socket.create_connection(peer) as client:
         accepted, _ = listener.accept()
         with accepted:
             client.sendall(b"GET")
@@ -261,8 +266,7 @@ def test_a_request_is_under_way_until_its_answer_has_come(server: Server) -> Non
             assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
 
 
-def test_what_arrived_is_counted_without_the_packets_headers(server: Server) -> None:
-    listener, peer = server
+def test_what_arrived_is_counted_without_the_packets_headers(listener: Listener, peer: Peer) -> None:
 
     def counted() -> Traffic:
         before = traffic()
@@ -291,13 +295,12 @@ def test_the_connections_that_were_opened_in_its_turns_are_counted(tmp_path: Pat
         assert (taken.opened, [turn.octets for turn in taken.each]) == (14, [900, 900])
 
 
-def test_a_kernel_without_sock_diag_tells_it_too(server: Server, monkeypatch: Patch) -> None:
+def test_a_kernel_without_sock_diag_tells_it_too(listener: Listener, peer: Peer, monkeypatch: Patch) -> None:
     monkeypatch.setattr(sockets_module, "_by_sock_diag", Mock(side_effect=OSError(93, "Protocol not supported")))
-    test_a_request_is_under_way_until_its_answer_has_come(server)
+    test_a_request_is_under_way_until_its_answer_has_come(listener, peer)
 
 
-def test_a_turn_ends_with_its_last_answer(server: Server, tmp_path: Path, monkeypatch: Patch) -> None:
-    listener, peer = server
+def test_a_turn_ends_with_its_last_answer(listener: Listener, peer: Peer, tmp_path: Path, monkeypatch: Patch) -> None:
     asks = f"""
 import socket, time
 s = socket.create_connection({peer})
@@ -413,9 +416,8 @@ def one_turn(simulated: Simulated, connections: Connections, counters: Ticks | N
     return simulated.turns([only], counters or Ticks(), turn_s=0.1)
 
 
-def test_a_connection_without_a_request_is_not_waited_for(server: Server, simulated: Simulated) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()) as client:
+def test_a_connection_without_a_request_is_not_waited_for(peer: Peer, simulated: Simulated) -> None:
+    with socket.create_connection(peer) as client:
         assert connections_to(peer) == Connections(0, unasked=1)
         client.sendall(b"GET")
         assert connections_to(peer) == Connections(1)
@@ -429,9 +431,8 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(simulated: Simu
     assert (taken.drain_ns, taken.drains_cut) == (0, 0)
 
 
-def test_an_answer_that_was_read_is_not_waited_for_again(server: Server) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()) as client:
+def test_an_answer_that_was_read_is_not_waited_for_again(listener: Listener, peer: Peer) -> None:
+    with socket.create_connection(peer) as client:
         accepted, _ = listener.accept()
         with accepted:
             client.sendall(b"GET")
@@ -463,9 +464,8 @@ def test_an_idle_server_that_wakes_at_times_has_nothing_under_way(simulated: Sim
     assert taken.drain_ns == 0 or cut
 
 
-def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_received_no_more(server: Server) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()) as client:
+def test_a_connection_closed_by_the_server_waits_and_has_received_no_more(listener: Listener, peer: Peer) -> None:
+    with socket.create_connection(peer) as client:
         client.sendall(b"GET")
         accepted, _ = listener.accept()
         accepted.recv(3)
@@ -478,9 +478,8 @@ def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_rece
         accepted.close()
 
 
-def test_a_worker_that_reads_without_a_request_is_not_waited_for(server: Server, simulated: Simulated) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()), socket.create_connection(listener.getsockname()) as other:
+def test_a_worker_that_reads_without_a_request_is_not_waited_for(peer: Peer, simulated: Simulated) -> None:
+    with socket.create_connection(peer), socket.create_connection(peer) as other:
         other.sendall(b"GET")
         connections = connections_to(peer)
     assert connections == Connections(1, unasked=1)
