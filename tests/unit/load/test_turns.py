@@ -257,13 +257,11 @@ def peer(listener: Listener) -> Peer:
 
 def test_a_request_is_under_way_until_its_answer_has_come(listener: Listener, peer: Peer) -> None:
     assert connections_to(peer).waiting == 0
-    with socket.create_connection(peer) as client:
-        accepted, _ = listener.accept()
-        with accepted:
-            client.sendall(b"GET")
-            assert connections_to(peer).waiting == 1
-            accepted.sendall(b"200")
-            assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
+    with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
+        client.sendall(b"GET")
+        assert connections_to(peer).waiting == 1
+        accepted.sendall(b"200")
+        assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
 
 
 def test_what_arrived_is_counted_without_the_packets_headers(listener: Listener, peer: Peer) -> None:
@@ -432,42 +430,31 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(simulated: Simu
 
 
 def test_an_answer_that_was_read_is_not_waited_for_again(listener: Listener, peer: Peer) -> None:
-    with socket.create_connection(peer) as client:
-        accepted, _ = listener.accept()
-        with accepted:
-            client.sendall(b"GET")
-            # Longer than the resolution of the kernel's clock.
-            time.sleep(0.05)
-            accepted.sendall(b"200")
-            client.recv(3)
-            assert connections_to(peer) == Connections(0, received=3), "the next request has not left yet"
-            time.sleep(0.05)
-            client.sendall(b"GET")
-            assert connections_to(peer) == Connections(1, received=3)
+    with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
+        client.sendall(b"GET")
+        # Longer than the resolution of the kernel's clock.
+        time.sleep(0.05)
+        accepted.sendall(b"200")
+        client.recv(3)
+        assert connections_to(peer) == Connections(0, received=3), "the next request has not left yet"
+        time.sleep(0.05)
+        client.sendall(b"GET")
+        assert connections_to(peer) == Connections(1, received=3)
 
-
-class Waking(Ticks):
-    """Counters of a server that uses `share` of a CPU."""
-
-    def __init__(self, simulated: Simulated, share: float) -> None:
-        super().__init__()
-        self.simulated, self.share = simulated, share
-
-    def cpu_ns(self, name: str) -> int:
-        return int(self.share * self.simulated.clock.monotonic_ns())
 
 
 @pytest.mark.parametrize(("share", "cut"), [(0.01, 0), (0.5, 1)])
 def test_an_idle_server_that_wakes_at_times_has_nothing_under_way(simulated: Simulated, share: float, cut: int) -> None:
-    taken = one_turn(simulated, Connections(1), Waking(simulated, share), quiet_s=0.4)
+    counters = Ticks()
+    counters.cpu_ns = lambda _: int(share * simulated.clock.monotonic_ns())  # type: ignore[method-assign]
+    taken = one_turn(simulated, Connections(1), counters, quiet_s=0.4)
     assert taken.drains_cut == cut
     assert taken.drain_ns == 0 or cut
 
 
 def test_a_connection_closed_by_the_server_waits_and_has_received_no_more(listener: Listener, peer: Peer) -> None:
-    with socket.create_connection(peer) as client:
+    with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
         client.sendall(b"GET")
-        accepted, _ = listener.accept()
         accepted.recv(3)
         accepted.sendall(b"200")
         time.sleep(0.05)
@@ -475,7 +462,6 @@ def test_a_connection_closed_by_the_server_waits_and_has_received_no_more(listen
         accepted.shutdown(socket.SHUT_WR)
         time.sleep(0.05)
         assert connections_to(peer) == Connections(0, unclosed=1, received=3)
-        accepted.close()
 
 
 def test_a_worker_that_reads_without_a_request_is_not_waited_for(peer: Peer, simulated: Simulated) -> None:
