@@ -82,14 +82,14 @@ def test_figures_of_a_cgroup_that_all_containers_share_are_null(folder: Path, ve
     assert counters.unreadable("0123abcd", 6) == reason
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ("", "unknown"),
-        ("CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n", "in_tasks"),
-        ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n", "apart"),
-    ],
-)
+CONFIGS = [
+    ("", "unknown"),
+    ("CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n", "in_tasks"),
+    ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n", "apart"),
+]
+
+
+@pytest.mark.parametrize(("config", "expected"), CONFIGS)
 def test_irq_time_is_what_the_kernel_was_built_with(folder: Path, config: str, expected: str) -> None:
     (folder / "proc/config.gz").write_bytes(gzip.compress(config.encode()))
     assert counters.counters(8).endswith(f"\nirq_time {expected}\n")

@@ -255,15 +255,15 @@ def test_a_daemon_that_has_ended_is_named(engine: LocalDocker, docker: Docker) -
         engine.check(step_failed=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1970-01-01T00:00:02.123456789Z", 2_123456789),
-        ("1970-01-01 01:00:02.5 +0100 CET", 2_500000000),
-        ("1970-01-01T00:00:02+00:00", 2_000000000),
-        ("<no value>", None),
-    ],
-)
+TIMES = [
+    ("1970-01-01T00:00:02.123456789Z", 2_123456789),
+    ("1970-01-01 01:00:02.5 +0100 CET", 2_500000000),
+    ("1970-01-01T00:00:02+00:00", 2_000000000),
+    ("<no value>", None),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), TIMES)
 def test_times_of_engines(text: str, expected: int | None) -> None:
     assert time_ns(text) == expected
 

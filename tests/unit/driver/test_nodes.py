@@ -99,13 +99,13 @@ def test_failed_lane_ends_the_run_after_the_others(run: Run, monkeypatch: pytest
     assert [line.split()[1] for line in seen(run)] == ["node-1", "node-3"]
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ("true", "the database, upstream or load generator of nodes node-1 load-1 data is gone"),
-        ("false", r"node node-1 \(server\) is lost: what it was measuring is not recorded"),
-    ],
-)
+GONE = [
+    ("true", "the database, upstream or load generator of nodes node-1 load-1 data is gone"),
+    ("false", r"node node-1 \(server\) is lost: what it was measuring is not recorded"),
+]
+
+
+@pytest.mark.parametrize(("state", "words"), GONE)
 def test_database_is_gone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, words: str) -> None:
     for number in (2, 3):
         (run.on_lane(number).lane_folder / STEP).unlink()

@@ -26,15 +26,15 @@ def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> Pr
     return engine
 
 
-@pytest.mark.parametrize(
-    ("statuses", "again", "failures"),
-    [
-        ({"a": [3], "c": [3, 3]}, ["a", "c"], ["c verification 3"]),  # too late, which may be the machine's fault
-        ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # interrupted by the engine
-        ({"a": [1], "b": [2]}, [], ["a verification 1", "b verification 2"]),
-        ({"c": [137]}, [], ["c verification 137"]),
-    ],
-)
+STATUSES = [
+    ({"a": [3], "c": [3, 3]}, ["a", "c"], ["c verification 3"]),  # too late, which may be the machine's fault
+    ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # interrupted by the engine
+    ({"a": [1], "b": [2]}, [], ["a verification 1", "b verification 2"]),
+    ({"c": [137]}, [], ["c verification 137"]),
+]
+
+
+@pytest.mark.parametrize(("statuses", "again", "failures"), STATUSES)
 def test_retried_alone(tmp_path: Path, statuses: dict[str, list[int]], again: list[str], failures: list[str]) -> None:
     engine = verified(PretendEngine(made_run(tmp_path, "a", "b", "c"), statuses))
     order = [line.split()[1] for line in engine.calls("verify")]
@@ -237,16 +237,16 @@ def test_an_answer_ends_the_waiting_and_so_does_the_end_of_the_container(tmp_pat
     assert not ready.await_answer(ended, "a") and engine.calls() == ["waits 3", "waits 3"]
 
 
-@pytest.mark.parametrize(
-    ("statuses", "silent", "tries"),
-    [
-        ([143], [], 1),
-        ([0], [], 1),
-        ([137, 1, 143, 0], [], 3),
-        ([137, 137, 137, 0], [], 3),
-        ([137, 0], ["a"], 1),  # it no longer answers
-    ],
-)
+ENDS = [
+    ([143], [], 1),
+    ([0], [], 1),
+    ([137, 1, 143, 0], [], 3),
+    ([137, 137, 137, 0], [], 3),
+    ([137, 0], ["a"], 1),  # it no longer answers
+]
+
+
+@pytest.mark.parametrize(("statuses", "silent", "tries"), ENDS)
 def test_one_that_does_not_end_by_itself_has_three_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[int], silent: list[str], tries: int
 ) -> None:
