@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from captured import Capture, Patch, refused
+from captured import Capture, refused
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
 from driver.docker import CONFINED, Done
