@@ -18,7 +18,6 @@ from bench.contract.verify import Outcome
 from bench.core.errors import UserError
 from bench.matrix.listeners import LISTENERS, load_listeners, parse_listeners, with_own
 
-
 GOOD = {"route": "json", "check": "Status", "ok": True, "expected": None, "got": None, "seconds": 0.25}
 BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud800\u202e'}
 

@@ -38,7 +38,6 @@ def up(root: Path, seconds: float) -> None:
     (root / "uptime").write_text(f"{seconds:.2f} 5.00\n")
 
 
-
 def asked(engine: LoopEngine) -> list[str]:
     return [call.removeprefix("bench next a-run --elapsed ") for call in engine.calls("bench")]
 

@@ -442,7 +442,6 @@ def test_an_answer_that_was_read_is_not_waited_for_again(listener: Listener, pee
         assert connections_to(peer) == Connections(1, received=3)
 
 
-
 @pytest.mark.parametrize(("share", "cut"), [(0.01, 0), (0.5, 1)])
 def test_an_idle_server_that_wakes_at_times_has_nothing_under_way(simulated: Simulated, share: float, cut: int) -> None:
     counters = Ticks()

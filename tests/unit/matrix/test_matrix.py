@@ -31,7 +31,6 @@ FIRST_STACKS = [
 ]
 
 
-
 def raw() -> dict[str, Any]:
     return read_tables(ROOT / "services/matrix.toml")[0]
 

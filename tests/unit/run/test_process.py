@@ -16,7 +16,6 @@ from captured import Capture, printed
 from make_plans import MATRIX, plan
 from places import ROOT
 
-
 from bench.core.errors import EqualSides, UserError
 from bench.matrix.compose import environment_of
 from bench.matrix.flags import flag_words, parse_flags

@@ -11,7 +11,6 @@ from captured import Capture, printed
 from loop_runs import NAMES, RATES, STACKS, a_run, ask, begun, block, finish_block, solo, write_services
 from make_run import mark_measured
 
-
 from bench.load.task import read_step
 from bench.run.reader import RUNNING_ANSWERS, read_run
 
