@@ -198,3 +198,7 @@ def step_of(folder: Path) -> Mapping[str, Any]:
     """The driver's part of the next step."""
     host: Mapping[str, Any] = json.loads((folder / STEP).read_text())["host"]
     return host
+
+
+FIRST, SECOND = solo("aiohttp", 1), solo("tornado", 2)
+"""The lines of a plan of two measurements."""

@@ -75,8 +75,7 @@ def test_invalid_setting(name: str, value: str, words: str, monkeypatch: Patch, 
 
 def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr("bench.cli.plan.list_verb", Mock(side_effect=KeyboardInterrupt))
-    assert main(["list"]) == 130
-    assert capsys.readouterr() == ("", "")
+    assert main(["list"]) == 130 and capsys.readouterr() == ("", "")
 
 
 def test_preset_with_tables_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

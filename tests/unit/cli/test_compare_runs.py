@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
 from captured import Capture, printed, refused
 from make_run import entry, output_of, write_measurement, write_run
 

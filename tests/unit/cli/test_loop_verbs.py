@@ -35,22 +35,22 @@ LIMIT = "out of memory: killed at its container's memory limit"
 VERIFIER = "failed verification: the verifier ended with status"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "files", "words"),
-    [
-        ("base python:3.13", {}, "base image not reachable: python:3.13 cannot be pulled or made here"),
-        ("build", BUILD, f"build failed: no such package {WHERE}"),
-        ("start", {"start.log": "a\nno image\n"}, "did not start: no image"),
-        ("start", {}, "did not start: "),
-        ("start", {"start.log": "no image", "state.txt": ENDED}, "did not start: no image"),
-        ("answer 8", {"server.log": "x\nboom\n\n"}, f"did not start: {SILENT}; last log line: boom"),
-        ("answer 8", BOOM | {"answer.txt": f"{CURL}\n"}, f"did not start: {SILENT} ({CURL}); last log line: boom"),
-        ("answer 8", BOOM | {"state.txt": KILLED}, f"{LIMIT}; did not start: {SILENT}; last log line: boom"),
-        ("verification 1", LIMITED, f"{LIMIT}; {VERIFIER} 1; last log line: x"),
-        ("verification", {"verify.txt": "ok\nTraceback\n"}, "failed verification: Traceback"),
-        ("verification 137", {"verify.txt": "5 passed\n"}, f"{VERIFIER} 137; last log line: 5 passed"),
-    ],
-)
+FAILED = [
+    ("base python:3.13", {}, "base image not reachable: python:3.13 cannot be pulled or made here"),
+    ("build", BUILD, f"build failed: no such package {WHERE}"),
+    ("start", {"start.log": "a\nno image\n"}, "did not start: no image"),
+    ("start", {}, "did not start: "),
+    ("start", {"start.log": "no image", "state.txt": ENDED}, "did not start: no image"),
+    ("answer 8", {"server.log": "x\nboom\n\n"}, f"did not start: {SILENT}; last log line: boom"),
+    ("answer 8", BOOM | {"answer.txt": f"{CURL}\n"}, f"did not start: {SILENT} ({CURL}); last log line: boom"),
+    ("answer 8", BOOM | {"state.txt": KILLED}, f"{LIMIT}; did not start: {SILENT}; last log line: boom"),
+    ("verification 1", LIMITED, f"{LIMIT}; {VERIFIER} 1; last log line: x"),
+    ("verification", {"verify.txt": "ok\nTraceback\n"}, "failed verification: Traceback"),
+    ("verification 137", {"verify.txt": "5 passed\n"}, f"{VERIFIER} 137; last log line: 5 passed"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "files", "words"), FAILED)
 def test_why_a_service_is_not_loaded(
     arguments: str, files: dict[str, str], words: str, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -89,15 +89,15 @@ PIP = """#9 2.41   error: subprocess-exited-with-error
 """
 
 
-@pytest.mark.parametrize(
-    ("tail", "words"),
-    [
-        ("2.41       Error: pg_config executable not found.\n", "Error: pg_config executable not found."),
-        # BuildKit repeats only the last lines of a step.
-        ("2.42 exit code: 1\n", "Error: pg_config executable not found."),
-        ("2.42       No matching distribution found for a==9\n", "No matching distribution found for a==9"),
-    ],
-)
+TAILS = [
+    ("2.41       Error: pg_config executable not found.\n", "Error: pg_config executable not found."),
+    # BuildKit repeats only the last lines of a step.
+    ("2.42 exit code: 1\n", "Error: pg_config executable not found."),
+    ("2.42       No matching distribution found for a==9\n", "No matching distribution found for a==9"),
+]
+
+
+@pytest.mark.parametrize(("tail", "words"), TAILS)
 def test_the_cause_of_a_failed_build_comes_before_the_last_words_of_pip(tail: str, words: str) -> None:
     assert build_error(PIP.format(tail=tail)) == words
     without = PIP.format(tail="2.42 exit code: 1\n").replace("pg_config executable not found", "it failed")

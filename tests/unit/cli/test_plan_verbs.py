@@ -136,7 +136,6 @@ def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
     assert f"{run}/packages/py313/0-1" in (run / "services.yml").read_text()
 
 
-
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_every_server_every_framework_and_every_python_is_in_it_in_as_few_services_as_possible(seed: str) -> None:
     matrix, chosen = load_matrix(), sample(seed)

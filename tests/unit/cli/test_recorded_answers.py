@@ -144,8 +144,7 @@ def test_what_it_answers_first_is_right_from_then_on(tmp_path: Path, server: Fak
     assert ask(run, name, capsys) == (1, f"{name}: failed verification: {words}")
     assert read_service(str(run), name).failure == ("failed verification", words)
     server.app.body = b"other"
-    assert ask(run, name, capsys) == (0, "")
-    assert read_service(str(run), name).failure is None
+    assert ask(run, name, capsys) == (0, "") and read_service(str(run), name).failure is None
 
 
 @pytest.mark.parametrize(("status", "words"), [(500, "GET /x gives 500: hello"), (302, "GET /x gives 302: hello")])

@@ -32,8 +32,7 @@ def test_a_record_holds_what_was_measured(folder: Path) -> None:
     assert (wrk.latency_kind, vegeta.latency_kind) == ("closed loop", "open loop")
     assert (wrk.server_cpu_s, wrk.loadgen_cpu_s, wrk.cpu_per_success_s) == (1.0, 1.5, 1 / 20000)
     figures = (wrk.latency_s["p99"], wrk.memory_loaded_bytes, wrk.throttled_s, wrk.steal_ratio)
-    assert figures == (0.032, 50 << 20, 0.0, 1 / 600)
-    assert wrk.image_id == "sha256:" + "cd" * 32
+    assert figures == (0.032, 50 << 20, 0.0, 1 / 600) and wrk.image_id == "sha256:" + "cd" * 32
     assert wrk.base_label == "mmdebstrap, Debian trixie, minbase"
     assert vegeta.goodput == pytest.approx(500, rel=1e-3)
     assert all(record.valid and record.raw_sha256 for record in records)
@@ -66,8 +65,7 @@ def test_every_missing_number_is_null_with_a_reason(folder: Path) -> None:
     record = build(folder)[0]
     missing = {name for name in FIGURES if getattr(record, name) is None}
     missing |= {f"errors.{kind}" for kind in ERROR_KINDS} | {f"latency_s.{key}" for key in LATENCIES}
-    assert missing == record.nulls.keys()
-    assert all(record.nulls.values())
+    assert missing == record.nulls.keys() and all(record.nulls.values())
     assert record.nulls["requests"] == "the tool's output is missing"
     assert record.nulls["server_cpu_s"] == "the server's counters were not saved"
     assert "0" not in {json.dumps(getattr(record, name)) for name in missing & set(FIGURES)}
@@ -95,8 +93,7 @@ def test_what_has_no_complete_record_is_told_apart(folder: Path) -> None:
     (folder / vegeta["dir"] / "meta.json").write_text('{"schema":1,"id":"r09-0009","outcome":"measured"}')
     records = build(folder)
     assert [record.outcome for record in records] == ["not run", "cut off", "cut off", "measured"]
-    assert not any(record.valid for record in records)
-    assert "r09-0009" in records[3].causes[0].detail
+    assert not any(record.valid for record in records) and "r09-0009" in records[3].causes[0].detail
     report = (folder / "report.md").read_text()
     for words in ("4 measurements planned, 1 completed, 0 valid.", "not run", "cut off"):
         assert words in report
@@ -181,6 +178,5 @@ def test_measurements_cost_at_most_8_times_reading_their_files_and_50_kb_each(tm
     cpu, most_kb = (min(float(used[column]) for used in built) for column in (0, 1))
     print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {most_kb / 1024:.0f} MB at most")
     # Measured: 3.2 times, also with four times as many measurements; 5.1 times with little memory bandwidth.
-    assert cpu <= 8 * reading
-    assert most_kb <= 2500 * 50
+    assert cpu <= 8 * reading and most_kb <= 2500 * 50
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 2500

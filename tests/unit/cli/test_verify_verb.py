@@ -157,8 +157,7 @@ def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
         own = {"cwd": ROOT, "env": {**os.environ, "PYTHONUNBUFFERED": "1"}}
         verifier = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **own)
         try:
-            assert clock.hangs.wait(60)
-            assert service.upstream.modes[-1] == "hang"
+            assert clock.hangs.wait(60) and service.upstream.modes[-1] == "hang"
             verifier.send_signal(ending)
             _, said = verifier.communicate(timeout=60)
         finally:

@@ -226,7 +226,10 @@ def test_a_damaged_answer_is_right_or_wrong_but_never_a_crash() -> None:
             return str(found)
         return None
 
-    with port(lambda connection, clock: says(next(answers))(connection, clock), clock) as url:
+    def next_one(connection: socket.socket, clock: SimulatedClock) -> None:
+        says(next(answers))(connection, clock)
+
+    with port(next_one, clock) as url:
         client = SimulatedClient(url, TIMEOUT, clock)
         problems = [problem(client) for _ in damaged]
     assert problems[0] is None

@@ -18,7 +18,6 @@ from bench.contract.verify import Outcome
 from bench.core.errors import UserError
 from bench.matrix.listeners import LISTENERS, load_listeners, parse_listeners, with_own
 
-
 GOOD = {"route": "json", "check": "Status", "ok": True, "expected": None, "got": None, "seconds": 0.25}
 BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud800\u202e'}
 
@@ -97,8 +96,7 @@ def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: 
     counts = {name: tuple(s.attrib[key] for key in ("tests", "failures", "errors")) for name, s in suites.items()}
     missing = ("1", "0", "1")
     known = {"fine": ("1", "0", "0"), "liar": ("2", "1", "0"), "unbuilt": missing, "cut": missing}
-    assert counts == known
-    assert suites["liar"].attrib["time"] == "0.500"
+    assert counts == known and suites["liar"].attrib["time"] == "0.500"
     (message,) = (failure.attrib["message"] for failure in suites["liar"].iter("failure"))
     assert message == 'not ok - json Body: expected <a>, got b"\\x00\\ud800\\u202e'
     (error,) = (error.attrib["message"] for error in suites["unbuilt"].iter("error"))
@@ -142,18 +140,18 @@ def test_a_reason_may_be_one_of_several_workers_alone() -> None:
     assert [own.wanted(SETTINGS | {"WORKERS": workers})["reuseport"] for workers in "14"] == [1, 0]
 
 
-@pytest.mark.parametrize(
-    ("read", "expected", "got"),
-    [
-        ({"options": OURS}, None, None),
-        ({"options": OURS | {"nodelay": 0}}, "nodelay 1", "nodelay 0"),
-        ({"options": OURS | {"backlog": 5}}, "backlog 2048", "backlog 5"),
-        ({"options": OURS | {"reuseport": 1}}, "reuseport 0", "reuseport 1"),
-        ({"options": OURS | {"nodelay": 0, "backlog": 9}}, "backlog 2048, nodelay 1", "backlog 9, nodelay 0"),
-        ({"options": {"backlog": 2048, "reuseport": 0}}, "nodelay 1", "nodelay None"),
-        ({"fault": "no process has a listener"}, "a listener and a connection", "no process has a listener"),
-    ],
-)
+DIFFERENCES = [
+    ({"options": OURS}, None, None),
+    ({"options": OURS | {"nodelay": 0}}, "nodelay 1", "nodelay 0"),
+    ({"options": OURS | {"backlog": 5}}, "backlog 2048", "backlog 5"),
+    ({"options": OURS | {"reuseport": 1}}, "reuseport 0", "reuseport 1"),
+    ({"options": OURS | {"nodelay": 0, "backlog": 9}}, "backlog 2048, nodelay 1", "backlog 9, nodelay 0"),
+    ({"options": {"backlog": 2048, "reuseport": 0}}, "nodelay 1", "nodelay None"),
+    ({"fault": "no process has a listener"}, "a listener and a connection", "no process has a listener"),
+]
+
+
+@pytest.mark.parametrize(("read", "expected", "got"), DIFFERENCES)
 def test_a_difference_without_a_reason_fails(read: dict[str, object], expected: str | None, got: str | None) -> None:
     found = compare(read, OWN, SETTINGS)
     assert isinstance(found, Outcome) and (found.ok, found.expected, found.got) == (got is None, expected, got)
@@ -171,17 +169,17 @@ def test_what_was_read_replaces_own_and_nothing_else() -> None:
     assert with_own(TABLE, {}) == TABLE
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('why = "one socket for all"', 'why = " "'),
-        ("reuseport = { is", "reuse_port = { is"),
-        ("is = 0", "is = 0.5"),
-        ("nodelay = 1,", 'nodelay = "on",'),
-        ('start = "other"', ""),
-        ("[every]", "[all]"),
-    ],
-)
+FAULTS = [
+    ('why = "one socket for all"', 'why = " "'),
+    ("reuseport = { is", "reuse_port = { is"),
+    ("is = 0", "is = 0.5"),
+    ("nodelay = 1,", 'nodelay = "on",'),
+    ('start = "other"', ""),
+    ("[every]", "[all]"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), FAULTS)
 def test_a_fault_in_the_table_is_said(before: str, after: str, tmp_path: Path) -> None:
     (tmp_path / "listeners.toml").write_text(TABLE.replace(before, after))
     with pytest.raises(UserError, match="is not a valid table"):

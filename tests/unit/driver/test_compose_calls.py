@@ -76,19 +76,19 @@ def test_tools_container_is_confined(run: Run, docker: Docker, monkeypatch: pyte
 HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("Engine;containerd;", HERE, "docker"),
-        ("Engine;", "", "docker"),
-        ("Engine;", f"{HERE}|26.1.5+dfsg1", "docker"),
-        ("Engine;", f"{HERE}|dev", "docker"),
-        ("Podman Engine;Conmon;", f"{HERE}|5.4.2", "podman"),
-        ("Engine;", HERE.replace("]|true|true", " name=rootless]|false|false"), "rootless no-cpuset no-memory"),
-        ("Engine;", HERE.replace("Debian", "Docker Desktop 4"), "elsewhere"),
-        ("Engine;", "Alpine Linux|0.0.1-linuxkit|[]|true|true", "elsewhere"),
-    ],
-)
+ENGINES = [
+    ("Engine;containerd;", HERE, "docker"),
+    ("Engine;", "", "docker"),
+    ("Engine;", f"{HERE}|26.1.5+dfsg1", "docker"),
+    ("Engine;", f"{HERE}|dev", "docker"),
+    ("Podman Engine;Conmon;", f"{HERE}|5.4.2", "podman"),
+    ("Engine;", HERE.replace("]|true|true", " name=rootless]|false|false"), "rootless no-cpuset no-memory"),
+    ("Engine;", HERE.replace("Debian", "Docker Desktop 4"), "elsewhere"),
+    ("Engine;", "Alpine Linux|0.0.1-linuxkit|[]|true|true", "elsewhere"),
+]
+
+
+@pytest.mark.parametrize("case", ENGINES)
 def test_engine_kind_asked_once(docker: Docker, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, str]) -> None:
     components, facts, expected = case
     monkeypatch.setenv(kind.KIND, "")

@@ -57,8 +57,7 @@ def container(folder: Path, version: int, path: str = "/docker/x", pid: int = 7)
 @BOTH
 def test_both_versions_tell_the_same(folder: Path, version: int) -> None:
     container(folder, version)
-    assert counters.counters(7) == f"cgroup v{version}\n{SAME}"
-    assert counters.usage(7) == (5000, 600)
+    assert counters.counters(7) == f"cgroup v{version}\n{SAME}" and counters.usage(7) == (5000, 600)
     assert counters.below_root(7) == "/docker/x"
     assert (counters.oom_kills(7), counters.oom_kills(6)) == (1, None)
 
@@ -69,8 +68,7 @@ def test_a_container_that_is_gone_or_in_the_root_has_none(folder: Path, version:
     container(folder, version, "/", pid=8)
     for pid in (6, 8):
         assert counters.counters(pid).startswith("null the container's cgroup cannot be read on this host\nproc_stat")
-        assert counters.usage(pid) == (None, None)
-        assert counters.below_root(pid) == "/not-found"
+        assert counters.usage(pid) == (None, None) and counters.below_root(pid) == "/not-found"
 
 
 @BOTH
@@ -84,14 +82,14 @@ def test_figures_of_a_cgroup_that_all_containers_share_are_null(folder: Path, ve
     assert counters.unreadable("0123abcd", 6) == reason
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ("", "unknown"),
-        ("CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n", "in_tasks"),
-        ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n", "apart"),
-    ],
-)
+CONFIGS = [
+    ("", "unknown"),
+    ("CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n", "in_tasks"),
+    ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n", "apart"),
+]
+
+
+@pytest.mark.parametrize(("config", "expected"), CONFIGS)
 def test_irq_time_is_what_the_kernel_was_built_with(folder: Path, config: str, expected: str) -> None:
     (folder / "proc/config.gz").write_bytes(gzip.compress(config.encode()))
     assert counters.counters(8).endswith(f"\nirq_time {expected}\n")

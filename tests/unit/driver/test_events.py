@@ -258,8 +258,7 @@ def test_in_the_loop_a_row_says_why_it_was_not_done_and_the_rest_goes_on(
     make_loop(tmp_path, [in_step(line), solo("tornado", 2)], [0, 4000])
     engine = kind(tmp_path)
     engine.broken = {line["service"]}
-    assert loop(engine) == 3
-    assert outcomes(tmp_path) == [outcome, ("measured", "")]
+    assert loop(engine) == 3 and outcomes(tmp_path) == [outcome, ("measured", "")]
     assert len(engine.calls("start")) == 2 - bool(engine.cannot_act)
     (record,) = event_records(read_run(str(tmp_path / "results/a-run")))
     assert (record.ended, record.detail) == row

@@ -42,8 +42,7 @@ def comes(folder: Path, word: str) -> None:
 def test_services_are_frozen_and_thawed_and_one_that_is_gone_is_not(folder: Path) -> None:
     with served(folder, freezer()):
         with Asker(folder).frozen(["one", "two"]) as frozen:
-            assert frozen == {"one"}
-            assert state(folder).read_text() == "FROZEN\n"
+            assert frozen == {"one"} and state(folder).read_text() == "FROZEN\n"
         assert state(folder).read_text() == "THAWED\n"
     assert not (folder / ASK).exists() and not (folder / TOLD).exists()
 

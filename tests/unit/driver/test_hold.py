@@ -237,8 +237,7 @@ def test_resolved_compose_file_is_saved_or_the_run_fails(holder: Holder, monkeyp
     assert holder.held(command="cat results/a-run/compose.yml >&2") == (0, "services: {a: {}}\n")
     (holder.run / "compose.yml").unlink()
     pretend_docker(holder.root, monkeypatch, '[[ "$*" != *" config "* ]] || { echo "no such service: a" >&2; exit 1; }')
-    assert holder.held() == (1, "matrix.sh: no such service: a\n")
-    assert not holder.writers()
+    assert holder.held() == (1, "matrix.sh: no such service: a\n") and not holder.writers()
 
 
 def test_what_is_no_run_is_refused(holder: Holder) -> None:

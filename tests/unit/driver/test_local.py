@@ -92,8 +92,7 @@ def test_alone_one_is_tried_once(engine: LocalDocker, docker: Docker) -> None:
     assert [call.split("compose.yml ")[1] for call in docker.asked("compose --project-name")] == [f"{FRESH} a loadgen"]
     docker.says(FRESH, status=1)
     docker.calls.clear()
-    assert engine.start(step_with("a")).up == []
-    assert len(docker.calls) == 1
+    assert engine.start(step_with("a")).up == [] and len(docker.calls) == 1
     assert not (engine.run.folder / "containers.json").exists()
 
 
@@ -256,15 +255,15 @@ def test_a_daemon_that_has_ended_is_named(engine: LocalDocker, docker: Docker) -
         engine.check(step_failed=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1970-01-01T00:00:02.123456789Z", 2_123456789),
-        ("1970-01-01 01:00:02.5 +0100 CET", 2_500000000),
-        ("1970-01-01T00:00:02+00:00", 2_000000000),
-        ("<no value>", None),
-    ],
-)
+TIMES = [
+    ("1970-01-01T00:00:02.123456789Z", 2_123456789),
+    ("1970-01-01 01:00:02.5 +0100 CET", 2_500000000),
+    ("1970-01-01T00:00:02+00:00", 2_000000000),
+    ("<no value>", None),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), TIMES)
 def test_times_of_engines(text: str, expected: int | None) -> None:
     assert time_ns(text) == expected
 
@@ -370,8 +369,7 @@ def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monke
 
 
 def test_what_has_ended_is_started_again_and_said(engine: LocalDocker, docker: Docker, capsys: Capture) -> None:
-    assert engine.revive() == ()
-    assert not docker.asked(COMPOSE)
+    assert engine.revive() == () and not docker.asked(COMPOSE)
     docker.runs("p-postgres-1", running=False)
     del docker.containers["p-upstream-1"]
     assert engine.ended() == ("postgres",)
@@ -425,8 +423,7 @@ def test_another_container_of_a_service_is_as_the_service_is(engine: LocalDocker
 def test_open_descriptors_are_counted(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "all_pids", lambda _: (1, 7, 9))
     docker.says("/fd", "0\n1\n2\n0\n1\n")
-    assert engine.descriptors("a") == 5
-    assert docker.calls[-1].endswith("sh 1 7 9")
+    assert engine.descriptors("a") == 5 and docker.calls[-1].endswith("sh 1 7 9")
     docker.says("/fd", "0\n1\nunreadable\n")
     assert engine.descriptors("a") is None
     monkeypatch.setattr(local, "all_pids", lambda _: ())
@@ -494,8 +491,7 @@ def test_a_subnet_that_is_too_small_for_second_containers_is_said(engine: LocalD
 def test_container_is_stopped_and_started_with_a_new_pid(engine: LocalDocker, docker: Docker) -> None:
     docker.says("FinishedAt", "2026-01-01T00:00:00.5Z|137\n")
     assert engine.stop_container("a", 2, 10.0, False) == End(1767225600_500000000, 137)
-    assert docker.calls[0] == "stop -t 10 p-a-2"
-    assert engine.pid_of("a") == 0
+    assert docker.calls[0] == "stop -t 10 p-a-2" and engine.pid_of("a") == 0
     engine.start_container("a", 1)
     assert (engine.pid_of("a"), engine.container_facts("a", 1)) == (1, Container("198.18.0.9:8080", 1))
     assert "container 2 of a is gone" in str(refused(DockerError, engine.container_facts, "a", 2))

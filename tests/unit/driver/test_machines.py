@@ -72,8 +72,7 @@ def test_lanes_have_parts_of_the_subnet_that_do_not_overlap(count: int) -> None:
     assert len(parts) == count
     assert all(part.subnet_of(whole) for part in parts)  # type: ignore[arg-type]
     assert not any(a.overlaps(b) for n, a in enumerate(parts) for b in parts[n + 1 :])
-    assert parts[0].num_addresses == 128
-    assert all(part.num_addresses >= 32 for part in parts)
+    assert parts[0].num_addresses == 128 and all(part.num_addresses >= 32 for part in parts)
 
 
 def test_one_lane_has_the_whole_subnet_and_too_small_a_one_is_refused() -> None:

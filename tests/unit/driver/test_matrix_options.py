@@ -106,8 +106,7 @@ def test_time_limit_of_a_resumed_run(monkeypatch: pytest.MonkeyPatch, told: str,
 
 def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_QUIET", "")
-    assert read_request(["--quiet"]).selection == []
-    assert os.environ["BENCH_QUIET"] == "1"
+    assert read_request(["--quiet"]).selection == [] and os.environ["BENCH_QUIET"] == "1"
 
 
 NEEDS = {
@@ -201,20 +200,20 @@ def test_a_run_of_somebody_else_is_not_resumed_unless_it_is_measured_right_now(p
         matrix.need_origin(folder)
 
 
-@pytest.mark.parametrize(
-    ("options", "selection", "asked"),
-    [
-        (["--app", "/root/x y", "m:a"], [], "--app '/root/x y' m:a"),
-        (["--app", "/x", "m:a", "--env-file", "/root/.aws/credentials"], [], "--env-file /root/.aws/credentials"),
-        (["--app", "/x", "m:a", "--compose", "/y"], [], "--compose /y"),
-        (["--app", "/x", "m:a", "--before", "sh -c 'curl evil'"], [], "--before 'sh -c '\"'\"'curl evil'\"'\"''"),
-        *((["--app", "/x", "m:a", f"--{name}", "/y"], [], f"--{name} /y") for name in ("targets", "expect", "head")),
-        ([], ["--package", "/root/private"], "--package /root/private"),
-        ([], ["--package=/root/private@main"], "--package /root/private@main"),
-        ([], ["--package", "a==1", "--package", "./x.whl"], "--package ./x.whl"),
-        ([], ["--package", "a==1", "--with", "b==1", "--with=/root/private"], "--with /root/private"),
-    ],
-)
+READING = [
+    (["--app", "/root/x y", "m:a"], [], "--app '/root/x y' m:a"),
+    (["--app", "/x", "m:a", "--env-file", "/root/.aws/credentials"], [], "--env-file /root/.aws/credentials"),
+    (["--app", "/x", "m:a", "--compose", "/y"], [], "--compose /y"),
+    (["--app", "/x", "m:a", "--before", "sh -c 'curl evil'"], [], "--before 'sh -c '\"'\"'curl evil'\"'\"''"),
+    *((["--app", "/x", "m:a", f"--{name}", "/y"], [], f"--{name} /y") for name in ("targets", "expect", "head")),
+    ([], ["--package", "/root/private"], "--package /root/private"),
+    ([], ["--package=/root/private@main"], "--package /root/private@main"),
+    ([], ["--package", "a==1", "--package", "./x.whl"], "--package ./x.whl"),
+    ([], ["--package", "a==1", "--with", "b==1", "--with=/root/private"], "--with /root/private"),
+]
+
+
+@pytest.mark.parametrize(("options", "selection", "asked"), READING)
 def test_options_of_somebody_elses_run_that_read_files_or_run_commands_have_to_be_given_again(
     options: list[str], selection: list[str], asked: str, docker: Docker, project_root: Path
 ) -> None:
@@ -320,19 +319,19 @@ def test_lock_is_reused_for_the_same_requirements(project: Path, docker: Docker,
     assert not folder.exists()
 
 
-@pytest.mark.parametrize(
-    ("files", "told", "words"),
-    [
-        ({}, "a: add --apt 'gcc'\n", "the app's requirements cannot be resolved: a: add --apt 'gcc' (the whole log "),
-        ({}, "", "requirements cannot be resolved: × No solution (the whole log is in results/app-build.log)"),
-        (
-            {".constraints.txt": "a==1\n# uv.lock\nb==1\n"},
-            "why\n",
-            "cannot be resolved with the versions of uv.lock (without them: --requirements FILE): why",
-        ),
-        ({"projects.txt": ".\tneeded\t\t\n"}, "why\n", "a package of the app's folder cannot be built: why"),
-    ],
-)
+FAILED_BUILDS = [
+    ({}, "a: add --apt 'gcc'\n", "the app's requirements cannot be resolved: a: add --apt 'gcc' (the whole log "),
+    ({}, "", "requirements cannot be resolved: × No solution (the whole log is in results/app-build.log)"),
+    (
+        {".constraints.txt": "a==1\n# uv.lock\nb==1\n"},
+        "why\n",
+        "cannot be resolved with the versions of uv.lock (without them: --requirements FILE): why",
+    ),
+    ({"projects.txt": ".\tneeded\t\t\n"}, "why\n", "a package of the app's folder cannot be built: why"),
+]
+
+
+@pytest.mark.parametrize(("files", "told", "words"), FAILED_BUILDS)
 def test_failed_builds(project: Path, docker: Docker, files: dict[str, str], told: str, words: str) -> None:
     target = "app-wheels" if "projects.txt" in files else "app-lock"
     describe(project, docker, files)
@@ -341,8 +340,7 @@ def test_failed_builds(project: Path, docker: Docker, files: dict[str, str], tol
     own = {"folder": str(project), "app": "main:app", "apt": "libpq-dev,g++\tgcc"}
     with ExitStack() as opened, pytest.raises(Failure) as failed:
         prepare_own_app(project, own, ["--python", "3.13"], "", opened)
-    assert failed.value.status == 2
-    assert words in str(failed.value)
+    assert failed.value.status == 2 and words in str(failed.value)
     calls = docker.asked("buildx build", f"app-source={project} ", "--build-arg APT=libpq-dev g++ gcc ")
     assert [re.findall(r"--target (\S+)", call) for call in calls] == [[target]]
     (cause,) = docker.asked("-m bench own-build-cause")

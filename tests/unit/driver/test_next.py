@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,15 +38,13 @@ def up(root: Path, seconds: float) -> None:
     (root / "uptime").write_text(f"{seconds:.2f} 5.00\n")
 
 
-
 def asked(engine: LoopEngine) -> list[str]:
     return [call.removeprefix("bench next a-run --elapsed ") for call in engine.calls("bench")]
 
 
 def test_planner_is_asked_once_between_two_loads(engine: LoopEngine, tmp_path: Path, capsys: Capture) -> None:
     engine.when["start"] = lambda: up(tmp_path, UP_S + 7.98)
-    assert loop(engine) == 3
-    assert asked(engine) == ["0 --begin", "7", "7"]
+    assert loop(engine) == 3 and asked(engine) == ["0 --begin", "7", "7"]
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith(FIRST) and second.startswith("[2/2] tornado-py313-debian json wrk c64: invalid: ")
     # This call leaves no files of the loop, and another call does not know what this one did.
@@ -60,16 +57,14 @@ def test_killed_loop_begins_again(engine: LoopEngine, tmp_path: Path, monkeypatc
     assert next_step(engine, "60") == 0
     up(tmp_path, UP_S + 100)
     monkeypatch.setenv("BENCH_BEGAN", f"{UP_S + 100}00")
-    assert loop(engine) == 3
-    assert asked(engine)[:2] == ["0 --begin --max-time 60", "0 --begin"]
+    assert loop(engine) == 3 and asked(engine)[:2] == ["0 --begin --max-time 60", "0 --begin"]
     assert [outcome for outcome, _ in outcomes(tmp_path)] == ["measured"] * 2
 
 
 def test_the_planner_is_told_how_many_pairs_of_nodes_there_are(engine: LoopEngine, tmp_path: Path) -> None:
     (tmp_path / "results/a-run/lanes.tsv").write_text("1\t198.18.0.0/25\t0\n2\t198.18.0.128/25\t0\n")
     engine.said = {"next": (3, "")}
-    assert next_step(engine) == 3
-    assert asked(engine)[0] == "0 --begin --lanes 2"
+    assert next_step(engine) == 3 and asked(engine)[0] == "0 --begin --lanes 2"
 
 
 def test_failing_planner_stops_the_run_and_keeps_the_step(engine: LoopEngine, tmp_path: Path) -> None:
@@ -83,15 +78,13 @@ def test_failing_planner_stops_the_run_and_keeps_the_step(engine: LoopEngine, tm
         loop(engine)
     engine.said, engine.when = {}, {}
     (tmp_path / "results/a-run/loop-call.json").unlink()
-    assert loop(engine) == 3
-    assert len(engine.calls("start")) == 2
+    assert loop(engine) == 3 and len(engine.calls("start")) == 2
 
 
 def test_a_planner_that_was_killed_with_the_load_generator_begins_again_three_times(engine: LoopEngine) -> None:
     engine.said, engine.dead = {"next": (137, "")}, {"loadgen"}
     engine.when["bench"] = lambda: engine.said.clear() if len(engine.calls("bench")) == 3 else None
-    assert next_step(engine) == 0
-    assert asked(engine) == ["0 --begin"] * 3
+    assert next_step(engine) == 0 and asked(engine) == ["0 --begin"] * 3
     engine.said, engine.when = {"next": (137, "")}, {}
     assert "the next step cannot be decided" in refused(Failure, next_step, engine).words
     # Two restarts before, this is the third.
@@ -129,8 +122,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> None:
 
 def test_redrawn_line_on_a_terminal(engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     on_terminal(monkeypatch)
-    assert loop(engine) == 3
-    assert asked(engine)[0].endswith("--begin --columns 80 --colour")
+    assert loop(engine) == 3 and asked(engine)[0].endswith("--begin --columns 80 --colour")
     drawn = capsys.readouterr().err
     first = "[0/2] 0:20 left, 0 not valid | now aiohttp-py313-debian json wrk c64"
     assert drawn.startswith(f"\r\033[K{first}\r\033[K[1/2] ")
@@ -141,8 +133,7 @@ def test_narrow_terminal(engine: LoopEngine, tmp_path: Path, monkeypatch: pytest
     on_terminal(monkeypatch, 40)
     monkeypatch.setenv("NO_COLOR", "1")
     engine.when["start"] = lambda: up(tmp_path, UP_S + 61)
-    assert loop(engine, "60") == 4
-    assert asked(engine)[1] == "61 --columns 40"
+    assert loop(engine, "60") == 4 and asked(engine)[1] == "61 --columns 40"
     drawn = capsys.readouterr().err
     assert max(map(len, drawn.partition("the time")[0].replace("\r", "").split("\033[K"))) == 39
     assert "\r\033[Kthe time is up (--max-time)" in drawn and drawn.count("\n") == 1

@@ -99,13 +99,13 @@ def test_failed_lane_ends_the_run_after_the_others(run: Run, monkeypatch: pytest
     assert [line.split()[1] for line in seen(run)] == ["node-1", "node-3"]
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ("true", "the database, upstream or load generator of nodes node-1 load-1 data is gone"),
-        ("false", r"node node-1 \(server\) is lost: what it was measuring is not recorded"),
-    ],
-)
+GONE = [
+    ("true", "the database, upstream or load generator of nodes node-1 load-1 data is gone"),
+    ("false", r"node node-1 \(server\) is lost: what it was measuring is not recorded"),
+]
+
+
+@pytest.mark.parametrize(("state", "words"), GONE)
 def test_database_is_gone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, words: str) -> None:
     for number in (2, 3):
         (run.on_lane(number).lane_folder / STEP).unlink()
@@ -226,8 +226,7 @@ def test_files_come_home(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     done = far.do(["loadgen/measure", "run"], log=run.folder / "raw/r01/a/run.txt", folder="raw/r01/a")
     assert done.status == status
     there = {str(path.relative_to(run.folder)): path.read_bytes() for path in (run.folder / "raw/r01/a").glob("*.bin")}
-    assert there == (OUTPUT if data == WHOLE else {})
-    assert not (run.folder.parent / "out").exists()
+    assert there == (OUTPUT if data == WHOLE else {}) and not (run.folder.parent / "out").exists()
     words = [line.split()[3] for line in calls.read_text().splitlines()]
     assert words == ["--interactive", "bench-a-run-loadgen-1", "bench-a-run-loadgen-1"]
 

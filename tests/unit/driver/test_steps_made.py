@@ -143,8 +143,7 @@ def test_failed_turns_say_why_and_are_repeated_on_resume(verb: str, turns: LoopE
     assert outcomes(tmp_path) == [("load tool failed", "OSError: no space")] * 3
     assert len(turns.calls("freezer-closes")) == (verb == "run") and len(turns.calls("stop")) == 1
     turns.said = {}
-    assert loop_again(turns) == 3
-    assert outcomes(tmp_path) == [("measured", "")] * 3
+    assert loop_again(turns) == 3 and outcomes(tmp_path) == [("measured", "")] * 3
 
 
 @pytest.mark.parametrize("kind", ["alone", "turns"])
@@ -152,8 +151,7 @@ def test_service_lost_by_the_network_is_repeated(kind: str, tmp_path: Path, requ
     engine: LoopEngine = request.getfixturevalue(kind)
     engine.lost, engine.said = {NAMES[0]}, {"prepare r01-0001": (10, "no answer")}
     engine.when["check"] = lambda: (engine.lost.clear(), engine.said.clear())
-    assert loop(engine) == 3
-    assert set(outcomes(tmp_path)) == {("measured", "")}
+    assert loop(engine) == 3 and set(outcomes(tmp_path)) == {("measured", "")}
     assert len(list((tmp_path / "results/a-run/raw").rglob("*.lost-1"))) == 1
 
 
@@ -166,8 +164,7 @@ def test_what_all_services_need_and_has_ended_has_the_step_measured_again(alone:
 
 def test_on_several_machines_it_is_kept_where_the_service_was(alone: LoopEngine, tmp_path: Path) -> None:
     (tmp_path / "results/a-run/nodes.tsv").write_text("server\tnode-5\tctx\t198.18.0.5\tkind\n")
-    assert loop(alone) == 3
-    assert metas(tmp_path)[ONE]["node"] == "node-5"
+    assert loop(alone) == 3 and metas(tmp_path)[ONE]["node"] == "node-5"
 
 
 @pytest.mark.parametrize("what", ["start", "pin", "state", "stop", "check"])
@@ -189,5 +186,4 @@ def test_a_run_that_cannot_be_written_to_ends(alone: LoopEngine, tmp_path: Path)
 def test_a_server_that_already_runs_needs_no_fresh_load_generator(tmp_path: Path) -> None:
     running = {"service": "target-a", "url": "http://127.0.0.1:8000", "host_network": True}
     engine = engine_of(tmp_path, [solo("aiohttp", 1, **running)], [3000])
-    assert loop(engine) == 3
-    assert engine.calls("start") == ["start target-a host-network"]
+    assert loop(engine) == 3 and engine.calls("start") == ["start target-a host-network"]

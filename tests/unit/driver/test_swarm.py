@@ -164,16 +164,16 @@ def test_a_port_that_is_closed_stops() -> None:
     assert said(of_ports(ports)) == ["stop: beta: cannot reach alpha at 2377/tcp (the swarm's managers): open it there"]
 
 
-@pytest.mark.parametrize(
-    ("gbits", "round_trip_ms", "line"),
-    [
-        (None, None, "stop: beta to gamma: the overlay network is blocked: open 4789/udp and 7946/udp on both"),
-        (None, 0.2, "stop: beta to gamma: iperf3 fails, although ping works: is the network's MTU too large?"),
-        (0.4, 0.2, "warn: beta to gamma: 0.40 Gbit/s, 0.20 ms"),
-        (9.0, 8.0, "warn: beta to gamma: 9.00 Gbit/s, 8.00 ms"),
-        (9.5, 0.12, "ok: beta to gamma: 9.50 Gbit/s, 0.12 ms (iperf3 and ping, overlay)"),
-    ],
-)
+LINKS = [
+    (None, None, "stop: beta to gamma: the overlay network is blocked: open 4789/udp and 7946/udp on both"),
+    (None, 0.2, "stop: beta to gamma: iperf3 fails, although ping works: is the network's MTU too large?"),
+    (0.4, 0.2, "warn: beta to gamma: 0.40 Gbit/s, 0.20 ms"),
+    (9.0, 8.0, "warn: beta to gamma: 9.00 Gbit/s, 8.00 ms"),
+    (9.5, 0.12, "ok: beta to gamma: 9.50 Gbit/s, 0.12 ms (iperf3 and ping, overlay)"),
+]
+
+
+@pytest.mark.parametrize(("gbits", "round_trip_ms", "line"), LINKS)
 def test_links(gbits: float | None, round_trip_ms: float | None, line: str) -> None:
     assert str(of_link("beta", "gamma", ping(round_trip_ms), iperf(gbits))).startswith(line)
 

@@ -54,14 +54,14 @@ def text(item: Path, name: str) -> str:
     return (item / name).read_text()
 
 
-@pytest.mark.parametrize(
-    ("spec", "kind", "releases"),
-    [
-        ("a==23.0.0", "release", ["a==23.0.0"]),
-        ("a==21.*,23.0.0,last:3,a==27.*", "ladder", ["a==21.*", "a==23.0.0", "a==last:3", "a==27.*"]),
-        ("a==last:10", "ladder", ["a==last:10"]),
-    ],
-)
+RELEASES = [
+    ("a==23.0.0", "release", ["a==23.0.0"]),
+    ("a==21.*,23.0.0,last:3,a==27.*", "ladder", ["a==21.*", "a==23.0.0", "a==last:3", "a==27.*"]),
+    ("a==last:10", "ladder", ["a==last:10"]),
+]
+
+
+@pytest.mark.parametrize(("spec", "kind", "releases"), RELEASES)
 def test_releases_and_ladders(repository: Path, spec: str, kind: str, releases: list[str]) -> None:
     item = taken(spec)
     assert (text(item, "kind"), text(item, "releases").splitlines()) == (kind, releases)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from captured import Capture, Patch, refused
@@ -151,8 +150,12 @@ def test_report_inside_docker_compose(tmp_path: Path, capsys: Capture, monkeypat
 
 def status_of_one_that_raises(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
     """The status of a verb of scripts/matrix.sh."""
+
+    def fails(argv: list[str]) -> int:
+        raise error
+
     monkeypatch.setattr(verbs, "heed_signals", lambda: None)
-    monkeypatch.setattr("driver.services.build.main", Mock(side_effect=error))
+    monkeypatch.setattr("driver.services.build.main", fails)
     monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
     return verbs.main(["build", "a-run"])
 

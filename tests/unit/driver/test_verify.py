@@ -26,20 +26,19 @@ def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> Pr
     return engine
 
 
-@pytest.mark.parametrize(
-    ("statuses", "again", "failures"),
-    [
-        ({"a": [3], "c": [3, 3]}, ["a", "c"], ["c verification 3"]),  # too late, which may be the machine's fault
-        ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # interrupted by the engine
-        ({"a": [1], "b": [2]}, [], ["a verification 1", "b verification 2"]),
-        ({"c": [137]}, [], ["c verification 137"]),
-    ],
-)
+STATUSES = [
+    ({"a": [3], "c": [3, 3]}, ["a", "c"], ["c verification 3"]),  # too late, which may be the machine's fault
+    ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # interrupted by the engine
+    ({"a": [1], "b": [2]}, [], ["a verification 1", "b verification 2"]),
+    ({"c": [137]}, [], ["c verification 137"]),
+]
+
+
+@pytest.mark.parametrize(("statuses", "again", "failures"), STATUSES)
 def test_retried_alone(tmp_path: Path, statuses: dict[str, list[int]], again: list[str], failures: list[str]) -> None:
     engine = verified(PretendEngine(made_run(tmp_path, "a", "b", "c"), statuses))
     order = [line.split()[1] for line in engine.calls("verify")]
-    assert sorted(order[:3]) == ["a", "b", "c"]
-    assert order[3:] == again
+    assert sorted(order[:3]) == ["a", "b", "c"] and order[3:] == again
     assert sorted(engine.calls("service-failed")) == [f"service-failed a-run {line}" for line in failures]
     run = engine.run
     assert [name for name in "abc" if (run.service_folder(name) / "beside").exists()] == again
@@ -74,13 +73,11 @@ def test_equal_sides_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     engine = PretendEngine(made_run(tmp_path, "a", "b"))
     monkeypatch.setattr(verify, "open_run", lambda name: engine.run)
     monkeypatch.setattr(verify, "engine_of", lambda run: engine)
-    assert verify.main(["a-run"]) == 0
-    assert engine.calls("equal-sides") == []
+    assert verify.main(["a-run"]) == 0 and engine.calls("equal-sides") == []
     services = {name: replace(one, settings="WORKERS=2") for name, one in engine.run.services.items()}
     engine.run = replace(engine.run, services=services)
     engine.said["equal-sides a-run"] = Done(0, "b: equal sides: WORKERS=2\n", "")
-    assert verify.main(["a-run"]) == 0
-    assert engine.calls()[-1] == "equal-sides a-run"
+    assert verify.main(["a-run"]) == 0 and engine.calls()[-1] == "equal-sides a-run"
     assert capfd.readouterr().err.endswith("b: equal sides: WORKERS=2\n")
 
 
@@ -153,8 +150,7 @@ def test_where_it_ends_each_time_the_run_ends_with_that_cause_and_nothing_is_fin
     engine.revived = [("postgres",)] * 4
     with pytest.raises(Failure, match=r"^postgres ended 3 times while services were verified$"):
         verified(engine)
-    assert len(engine.calls("verify")) == 4
-    assert not engine.run.failed("a")
+    assert len(engine.calls("verify")) == 4 and not engine.run.failed("a")
 
 
 def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
@@ -174,8 +170,7 @@ def test_idle_memory_is_read_once_stable(tmp_path: Path, monkeypatch: pytest.Mon
     engine = Growing(made_run(tmp_path, "a"))
     verify.save_idle(engine, "a")
     idle = (engine.run.service_folder("a") / "idle.txt").read_text()
-    assert idle == "cpu_usage_ns 1\nmemory_bytes 1515\n"
-    assert memory == [9999]
+    assert idle == "cpu_usage_ns 1\nmemory_bytes 1515\n" and memory == [9999]
 
 
 def test_what_the_folder_of_an_own_app_has_of_its_memory_is_saved_beside_it(tmp_path: Path) -> None:
@@ -223,11 +218,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_service_that_takes_connections_and_answers_none_is_given_up_in_time(tmp_path: Path) -> None:
     run = made_run(tmp_path, "a")
     engine = Slow(run)
-    assert not ready.await_answer(engine, "a")
-    assert engine.calls() == ["waits 3"]
+    assert not ready.await_answer(engine, "a") and engine.calls() == ["waits 3"]
     run.settings["READY_TIMEOUT"] = "12"  # type: ignore[index]
-    assert not ready.await_answer(engine, "a")
-    assert engine.calls()[1:] == ["waits 6", "waits 6"]
+    assert not ready.await_answer(engine, "a") and engine.calls()[1:] == ["waits 6", "waits 6"]
     assert (run.service_folder("a") / "answer.txt").read_text() == "Connection refused\n"
     run.settings["READY_TIMEOUT"] = "0x10"  # type: ignore[index]
     with pytest.raises(Failure, match="READY_TIMEOUT='0x10' is not a number of seconds"):
@@ -241,20 +234,19 @@ def test_an_answer_ends_the_waiting_and_so_does_the_end_of_the_container(tmp_pat
     assert ready.await_answer(engine, "a")
     assert not (engine.run.service_folder("a") / "answer.txt").exists()
     ended = Slow(engine.run, silent=["loadgen"])
-    assert not ready.await_answer(ended, "a")
-    assert engine.calls() == ["waits 3", "waits 3"]
+    assert not ready.await_answer(ended, "a") and engine.calls() == ["waits 3", "waits 3"]
 
 
-@pytest.mark.parametrize(
-    ("statuses", "silent", "tries"),
-    [
-        ([143], [], 1),
-        ([0], [], 1),
-        ([137, 1, 143, 0], [], 3),
-        ([137, 137, 137, 0], [], 3),
-        ([137, 0], ["a"], 1),  # it no longer answers
-    ],
-)
+ENDS = [
+    ([143], [], 1),
+    ([0], [], 1),
+    ([137, 1, 143, 0], [], 3),
+    ([137, 137, 137, 0], [], 3),
+    ([137, 0], ["a"], 1),  # it no longer answers
+]
+
+
+@pytest.mark.parametrize(("statuses", "silent", "tries"), ENDS)
 def test_one_that_does_not_end_by_itself_has_three_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[int], silent: list[str], tries: int
 ) -> None:

@@ -107,44 +107,27 @@ async def _silent(number: int, reader: asyncio.StreamReader, writer: asyncio.Str
 
 SILENT_S = 0.2
 """The timeout of a client that gets no response; others must not depend on how fast the machine is."""
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+CUT, WRONG = {"answered": 18, "cut_short": 2}, {"answered": 18, "wrong": 2}
 CASES = {
     "all are answered": (answers(HELLO), {"answered": 20}),
-    "in chunks": (
-        answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"),
-        {"answered": 20},
-    ),
-    "ended by the end": (answers(b"HTTP/1.1 200 OK\r\n\r\nhello", stays=False), {"answered": 20}),
+    "in chunks": (answers(CHUNKED + b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"), {"answered": 20}),
+    "ended by the end": (answers(OK + b"\r\nhello", stays=False), {"answered": 20}),
     "every fifth is reset": (some(_reset, 5), {"answered": 16, "reset": 4}),
     "closed without a word": (some(answers(b"", stays=False), 4), {"answered": 15, "reset": 5}),
     "cut in the head": (some(answers(b"HTTP/1.1 200 O", stays=False), 4), {"answered": 15, "cut_short": 5}),
-    "cut in the body": (
-        some(answers(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel", stays=False), 10),
-        {"answered": 18, "cut_short": 2},
-    ),
-    "a chunk without its end": (
-        some(answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", stays=False), 10),
-        {"answered": 18, "cut_short": 2},
-    ),
+    "cut in the body": (some(answers(OK + b"Content-Length: 9\r\n\r\nhel", stays=False), 10), CUT),
+    "a chunk without its end": (some(answers(CHUNKED + b"5\r\nhello\r\n", stays=False), 10), CUT),
     **{
-        f"a chunk of {size.decode()!r}": (
-            some(
-                answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nhello\r\n0\r\n\r\n"), 10
-            ),
-            {"answered": 18, "wrong": 2},
-        )
+        f"a chunk of {size.decode()!r}": (some(answers(CHUNKED + size + b"\r\nhello\r\n0\r\n\r\n"), 10), WRONG)
         for size in (b"-6", b"+5", b"0x5", b"5_0", b" 5", b"", b"3", b"fffffffffffffffff")
     },
-    "a trailer": (
-        answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n"),
-        {"answered": 20},
-    ),
-    "10 GB": (
-        some(answers(b"HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\nhello"), 10),
-        {"answered": 18, "wrong": 2},
-    ),
+    "a trailer": (answers(CHUNKED + b"5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n"), {"answered": 20}),
+    "10 GB": (some(answers(OK + b"Content-Length: 10737418240\r\n\r\nhello"), 10), WRONG),
     "503": (some(answers(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), 2), {"answered": 10, "status_503": 10}),
     "500": (some(answers(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), 2), {"answered": 10, "other_status": 10}),
-    "another body": (some(answers(HELLO.replace(b"hello", b"hullo")), 10), {"answered": 18, "wrong": 2}),
+    "another body": (some(answers(HELLO.replace(b"hello", b"hullo")), 10), WRONG),
     "no HTTP": (some(answers(b"hello hello\r\n\r\n", stays=False), 10), {"answered": 18, "other_status": 2}),
     "silent": (_silent, {"timed_out": 20}),
 }
@@ -244,8 +227,7 @@ def test_a_connection_that_closes_between_the_look_and_the_request_has_lost_it()
         server.close()
         return fates(client)
 
-    assert asyncio.run(load()) == {"answered": 1, "reset": 1}
-    assert len(accepted) == 1
+    assert asyncio.run(load()) == {"answered": 1, "reset": 1} and len(accepted) == 1
 
 
 def test_one_of_so_many_requests_comes_on_a_new_connection() -> None:
@@ -445,7 +427,7 @@ def test_a_body_without_an_end_is_wrong_and_small_chunks_take_time_only_once(
 ) -> None:
     most = 1 << 20
     monkeypatch.setattr(client_module, "MOST_BODY", most)
-    head = b"HTTP/1.1 200 OK\r\n" + (b"Transfer-Encoding: chunked\r\n\r\n" if chunked else b"\r\n")
+    head = CHUNKED if chunked else OK + b"\r\n"
     answer, part = _Answer(), b"1\r\nx\r\n" * 1000
     assert answer.feed(head) is None
     for _ in range(100):

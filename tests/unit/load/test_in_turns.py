@@ -148,6 +148,11 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     return made
 
 
+@pytest.fixture
+def fake(make: Make) -> Fake:
+    return make()
+
+
 def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> None:
     fake = make(("json", "db-raw"), windows=2)
     fake.measure()
@@ -168,16 +173,14 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
             assert str(fake.folder / "tool.sh").encode() not in path.read_bytes(), "no tool outlives its window"
 
 
-def test_the_connections_that_each_service_was_sent_are_saved(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connections_that_each_service_was_sent_are_saved(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = (Traffic(7 * number, 0) for number in range(1000))
     monkeypatch.setattr(turns_module, "traffic", lambda: next(seen))
-    fake = make()
     fake.measure()
     assert {name: fake.told(name)["opened"] for name in NAMES} == dict.fromkeys(NAMES, 14)
 
 
-def test_what_has_no_counter_says_so(make: Make) -> None:
-    fake = make()
+def test_what_has_no_counter_says_so(fake: Fake) -> None:
     (fake.run / CONTAINERS).write_text(json.dumps({NAMES[0]: [f"/{NAMES[0]}"], "postgres": ["/not-found"]}))
     fake.measure()
     one = fake.told(NAMES[0])
@@ -185,8 +188,7 @@ def test_what_has_no_counter_says_so(make: Make) -> None:
     assert "postgres" not in one["turns"]["cpu_ns"]
 
 
-def test_without_the_hosts_list_cgroups_are_searched_and_what_is_missing_said(make: Make, monkeypatch: Patch) -> None:
-    fake = make()
+def test_without_the_hosts_list_cgroups_are_searched_and_what_is_missing_said(fake: Fake, monkeypatch: Patch) -> None:
     (fake.run / CONTAINERS).unlink()
     monkeypatch.setattr(block_module, "find_cgroups", lambda names, root: {NAMES[0]: NAMES[0]})
     fake.measure()
@@ -207,8 +209,7 @@ def test_a_service_that_fails_before_the_load_is_left_out_and_no_other(make: Mak
     assert fake.asked().count(f"{verb} {NAMES[1]}") == 1
 
 
-def test_a_service_whose_container_is_gone_is_left_out_and_no_other(make: Make, monkeypatch: Patch) -> None:
-    fake = make()
+def test_a_service_whose_container_is_gone_is_left_out_and_no_other(fake: Fake, monkeypatch: Patch) -> None:
     monkeypatch.setattr(block_module, "address_of", lambda name: None if name == NAMES[1] else "127.0.0.1")
     fake.measure()
     status, said = fake.ended(NAMES[1])
@@ -216,16 +217,16 @@ def test_a_service_whose_container_is_gone_is_left_out_and_no_other(make: Make, 
     assert status == "10" and "no longer has an address" in said
 
 
-@pytest.mark.parametrize(
-    ("argv", "status"),
-    [
-        (("sh", "-c", "echo cannot; exit 3"), 3),
-        (("sh", "-c", "kill -SEGV $$"), 139),
-        (("no-such-tool",), 127),
-        # The status of ab when it is interrupted; but nobody has interrupted it.
-        (("sh", "-c", "exit 1"), 1),
-    ],
-)
+FAILING = [
+    (("sh", "-c", "echo cannot; exit 3"), 3),
+    (("sh", "-c", "kill -SEGV $$"), 139),
+    (("no-such-tool",), 127),
+    # The status of ab when it is interrupted; but nobody has interrupted it.
+    (("sh", "-c", "exit 1"), 1),
+]
+
+
+@pytest.mark.parametrize(("argv", "status"), FAILING)
 def test_a_tool_that_fails_in_its_turns_has_its_status_and_the_others_go_on(
     make: Make, argv: tuple[str, ...], status: int
 ) -> None:
@@ -253,8 +254,7 @@ def test_a_request_with_a_body_has_its_file(make: Make) -> None:
         assert (fake.window() / name / "request-body").read_text() == '{"a": 1}'
 
 
-def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
-    fake = make()
+def test_a_block_of_which_nothing_is_left_is_not_loaded(fake: Fake) -> None:
     for name in NAMES:
         fake.says("ready", name, "10 no answer")
     fake.measure()
@@ -312,8 +312,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return peers
 
 
-def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(make: Make, monkeypatch: Patch) -> None:
-    fake = make()
+def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(fake: Fake, monkeypatch: Patch) -> None:
     lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
     write_step(fake.run, one_step(lines))
     (fake.run / CONTAINERS).write_text(json.dumps({n: [f"/{n}"] for n in (NAMES[0], NAMES[2], "postgres")}))
@@ -326,14 +325,12 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(mak
     assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 8000)}
     told = fake.told(NAMES[1])
     assert told["turns"]["missing"] == {NAMES[1]: "no counters: not a container of this project"}
-    assert NAMES[1] not in told["turns"]["cpu_ns"]
-    assert fake.told(NAMES[0])["turns"]["missing"] == {}
+    assert NAMES[1] not in told["turns"]["cpu_ns"] and fake.told(NAMES[0])["turns"]["missing"] == {}
     # Its CPU use, which is not counted, would look like noise, so noise counts only for the other two.
     assert [len(taken) for _, taken, _ in (one.args for one in wanted.mock_calls)] == [2]
 
 
-def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = make()
+def test_a_service_with_a_published_port_is_watched_there(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake.run / "addresses.tsv").write_text(f"{NAMES[1]}\t127.0.0.1:21003\n")
     write_step(fake.run, one_step(fake.lines))
     peers = watched(monkeypatch)
@@ -342,9 +339,8 @@ def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatc
     assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 21003)}
 
 
-def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_in_which_the_clock_was_set_is_loaded_again(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """wrk and ab measure latency by the time of day."""
-    fake = make()
     # Each reading takes a millisecond; the clock is set between the two of the first window.
     readings, ahead = count(0, 10**6), chain([0], repeat(3600 * 10**9))
     clocks = {"time_ns": lambda: next(readings) + next(ahead), "monotonic_ns": lambda: next(readings)}
@@ -358,8 +354,7 @@ def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeyp
     assert told["end_ns"] - told["start_ns"] == told["elapsed_ns"]
 
 
-def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(make: Make, monkeypatch: Patch) -> None:
-    fake = make()
+def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(fake: Fake, monkeypatch: Patch) -> None:
     backwards = iter(range(10**18, 0, -(10**12)))
     monkeypatch.setattr(block_module.time, "time_ns", lambda: next(backwards))
     fake.measure()
@@ -390,9 +385,7 @@ def test_a_window_whose_responses_came_after_its_turns_is_loaded_again_and_waits
     assert rests == [0.0, *[0.07] * again]
 
 
-def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = make()
+def test_a_full_disk_ends_the_block_before_a_window_is_whole(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(block_module, "check_room", Mock(side_effect=full))
-    assert "No space left" in str(refused(OSError, fake.measure))
-    assert not any(fake.loaded())
+    assert "No space left" in str(refused(OSError, fake.measure)) and not any(fake.loaded())

@@ -88,7 +88,6 @@ def test_only_where_requests_per_second_judge_and_for_half_as_many_windows(tmp_p
 
 def test_a_run_without_tables_that_wait_measures_nothing_again(tmp_path: Path) -> None:
     retries, windows = made(tmp_path, [])
-    assert retries.most == {}
-    assert not retries.wanted(windows["delay-20"], [turns(idle=20)])
+    assert retries.most == {} and not retries.wanted(windows["delay-20"], [turns(idle=20)])
     (tmp_path / "run.json").write_text(json.dumps([]))
     assert retries_of(tmp_path).most == {}

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 from asked import asked
-from captured import Patch
 from waiting import HANGS_S
 
 from bench.load import proxy
@@ -43,7 +42,9 @@ class Late:
             await server.serve_forever()
 
 
-def test_all_containers_are_waited_for_and_not_the_first(monkeypatch: Patch, unused_ports: list[int]) -> None:
+def test_all_containers_are_waited_for_and_not_the_first_that_answers(
+    monkeypatch: pytest.MonkeyPatch, unused_ports: list[int]
+) -> None:
     first, second = unused_ports
     monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{port}" for port in unused_ports])
     monkeypatch.setattr(proxy, "PATIENCE_S", HANGS_S)
@@ -55,7 +56,7 @@ def test_all_containers_are_waited_for_and_not_the_first(monkeypatch: Patch, unu
 
 
 def test_one_that_never_answers_fails_and_without_a_proxy_none_is_waited_for(
-    monkeypatch: Patch, unused_ports: list[int]
+    monkeypatch: pytest.MonkeyPatch, unused_ports: list[int]
 ) -> None:
     monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{unused_ports[0]}"])
     monkeypatch.setattr(proxy, "PATIENCE_S", 0.2)

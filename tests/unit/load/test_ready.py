@@ -62,16 +62,16 @@ def test_a_good_answer_is_said_with_its_time_and_how_long_it_took(pretend: Prete
     assert first.startswith("ready 1") and len(first) == len("ready ") + 19 and second == "answer 0.001"
 
 
-@pytest.mark.parametrize(
-    ("script", "status", "words"),
-    [
-        (answer("curl: (7) refused", 0), 10, f"{URL} gave no answer in 0.2 s: curl: (7) refused"),
-        ("echo 'curl: broken' >&2; exit 127", 10, f"{URL} gave no answer in 0.2 s: curl: broken"),
-        (answer("", 404, "no thing"), 11, rf"{URL}: expected status 200, got 404: no\ thing"),
-        (answer("", 503, "busy"), 11, f"{URL}: expected status 200, got 503: busy"),
-        (answer("curl: (18) half", 200) + "\nexit 18", 10, f"{URL} gave no answer in 0.2 s: curl: (18) half"),
-    ],
-)
+WRONG_ANSWERS = [
+    (answer("curl: (7) refused", 0), 10, f"{URL} gave no answer in 0.2 s: curl: (7) refused"),
+    ("echo 'curl: broken' >&2; exit 127", 10, f"{URL} gave no answer in 0.2 s: curl: broken"),
+    (answer("", 404, "no thing"), 11, rf"{URL}: expected status 200, got 404: no\ thing"),
+    (answer("", 503, "busy"), 11, f"{URL}: expected status 200, got 503: busy"),
+    (answer("curl: (18) half", 200) + "\nexit 18", 10, f"{URL} gave no answer in 0.2 s: curl: (18) half"),
+]
+
+
+@pytest.mark.parametrize(("script", "status", "words"), WRONG_ANSWERS)
 def test_no_answer_and_a_wrong_one(script: str, status: int, words: str, pretend: Pretend, tmp_path: Path) -> None:
     pretend("curl", script)
     assert refused(wait_until_ready, task(tmp_path)) == (status, words)
@@ -135,20 +135,20 @@ def test_several_targets_are_mixed_by_wrk_which_takes_whole_seconds(pretend: Pre
     assert (tmp_path / "told").read_text().startswith(f"-t 1 -c 8 -d 1s --timeout 15s --latency -s {tmp_path}/own/")
 
 
-@pytest.mark.parametrize(
-    ("script", "status", "words"),
-    [
-        ("echo no luck; exit 3", 12, "warm-up: status 3: no luck"),
-        ("head -c 90000000 /dev/zero | tr '\\0' a", 12, f"warm-up: status -25: {'a' * 300}"),
-        ("echo '[500] 8 responses'", 11, f"warm-up: no answer with a status of success from {URL}: [500] 8 responses"),
-        (
-            "printf 'Error distribution:\\n  [5] refused\\n'",
-            10,
-            f"warm-up: no answer from {URL} after its first one: [5] refused",
-        ),
-        ("true", 10, f"warm-up: no answer from {URL} in 8 s after its first one"),
-    ],
-)
+FAILED_WARM_UPS = [
+    ("echo no luck; exit 3", 12, "warm-up: status 3: no luck"),
+    ("head -c 90000000 /dev/zero | tr '\\0' a", 12, f"warm-up: status -25: {'a' * 300}"),
+    ("echo '[500] 8 responses'", 11, f"warm-up: no answer with a status of success from {URL}: [500] 8 responses"),
+    (
+        "printf 'Error distribution:\\n  [5] refused\\n'",
+        10,
+        f"warm-up: no answer from {URL} after its first one: [5] refused",
+    ),
+    ("true", 10, f"warm-up: no answer from {URL} in 8 s after its first one"),
+]
+
+
+@pytest.mark.parametrize(("script", "status", "words"), FAILED_WARM_UPS)
 def test_a_warm_up_that_fails(script: str, status: int, words: str, pretend: Pretend, tmp_path: Path) -> None:
     pretend("hey", script)
     assert refused(prepare, task(tmp_path)) == (status, words)

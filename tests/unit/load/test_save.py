@@ -91,15 +91,15 @@ def test_it_is_written_into_the_room_that_was_taken_before(task: Scripted, monke
     assert (int(inode), int(size)) == ((one.folder / "tool.json").stat().st_ino, 65536)
 
 
-@pytest.mark.parametrize(
-    ("script", "status", "words"),
-    [
-        ("echo half; echo 'it is out' >&2; exit 3", 3, r"wrk ended with status 3: it\ is\ out"),
-        ("kill -KILL $$", 137, "wrk did not end within 300 s, and was killed: ''"),
-        # SIGALRM is what `timeout` gets at the deadline.
-        ("echo began; kill -ALRM $PPID; sleep 600", 124, "wrk did not end within 300 s, and was killed: began"),
-    ],
-)
+FAILING = [
+    ("echo half; echo 'it is out' >&2; exit 3", 3, r"wrk ended with status 3: it\ is\ out"),
+    ("kill -KILL $$", 137, "wrk did not end within 300 s, and was killed: ''"),
+    # SIGALRM is what `timeout` gets at the deadline.
+    ("echo began; kill -ALRM $PPID; sleep 600", 124, "wrk did not end within 300 s, and was killed: began"),
+]
+
+
+@pytest.mark.parametrize(("script", "status", "words"), FAILING)
 def test_a_tool_that_fails_leaves_output_and_status(script: str, status: int, words: str, task: Scripted) -> None:
     one = replace(task(script), deadline_s=HANGS_S)
     failed = refused(Failed, run_and_save, one)
@@ -119,15 +119,15 @@ def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeyp
     assert "wrk ended with status 127: timeout" in str(refused(Failed, run_and_save, task("true")))
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        "yes 'HTTP/1.1 200 a long status line'",
-        "head -c 90000000 /dev/zero >&2",
-        # One that ignores the signal, and does not see that it could not write.
-        "trap '' XFSZ; yes 2>/dev/null; exit 0",
-    ],
-)
+ENDLESS = [
+    "yes 'HTTP/1.1 200 a long status line'",
+    "head -c 90000000 /dev/zero >&2",
+    # One that ignores the signal, and does not see that it could not write.
+    "trap '' XFSZ; yes 2>/dev/null; exit 0",
+]
+
+
+@pytest.mark.parametrize("script", ENDLESS)
 def test_a_tool_that_prints_without_end_is_a_failed_load_and_leaves_little(script: str, task: Scripted) -> None:
     one = replace(task(script), deadline_s=60)
     failed = refused(Failed, run_and_save, one)

@@ -46,8 +46,7 @@ while True:
 
 
 NOWHERE = ("127.0.0.1", 9)
-Server = tuple[socket.socket, tuple[str, int]]
-"""A listening socket and its address."""
+Listener, Peer = socket.socket, tuple[str, int]
 
 
 class Ticks:
@@ -194,8 +193,7 @@ def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path) -> None:
     runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE, seconds=0.4)
     other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=0.4)
     taken = run([runner, other], Ticks(), [], turn_s=0.1)
-    assert runner.tool.status == 5
-    assert taken["a"].count < taken["b"].count == 4
+    assert runner.tool.status == 5 and taken["a"].count < taken["b"].count == 4
 
 
 def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path) -> None:
@@ -245,25 +243,28 @@ def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield listener, listener.getsockname()
+def listener() -> Iterator[Listener]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
 
 
-def test_a_request_is_under_way_until_its_answer_has_come(server: Server) -> None:
-    listener, peer = server
+@pytest.fixture
+def peer(listener: Listener) -> Peer:
+    """The listener's address."""
+    address: Peer = listener.getsockname()
+    return address
+
+
+def test_a_request_is_under_way_until_its_answer_has_come(listener: Listener, peer: Peer) -> None:
     assert connections_to(peer).waiting == 0
-    with socket.create_connection(listener.getsockname()) as client:
-        accepted, _ = listener.accept()
-        with accepted:
-            client.sendall(b"GET")
-            assert connections_to(peer).waiting == 1
-            accepted.sendall(b"200")
-            assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
+    with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
+        client.sendall(b"GET")
+        assert connections_to(peer).waiting == 1
+        accepted.sendall(b"200")
+        assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
 
 
-def test_what_arrived_is_counted_without_the_packets_headers(server: Server) -> None:
-    listener, peer = server
+def test_what_arrived_is_counted_without_the_packets_headers(listener: Listener, peer: Peer) -> None:
 
     def counted() -> Traffic:
         before = traffic()
@@ -292,13 +293,12 @@ def test_the_connections_that_were_opened_in_its_turns_are_counted(tmp_path: Pat
         assert (taken.opened, [turn.octets for turn in taken.each]) == (14, [900, 900])
 
 
-def test_a_kernel_without_sock_diag_tells_it_too(server: Server, monkeypatch: Patch) -> None:
+def test_a_kernel_without_sock_diag_tells_it_too(listener: Listener, peer: Peer, monkeypatch: Patch) -> None:
     monkeypatch.setattr(sockets_module, "_by_sock_diag", Mock(side_effect=OSError(93, "Protocol not supported")))
-    test_a_request_is_under_way_until_its_answer_has_come(server)
+    test_a_request_is_under_way_until_its_answer_has_come(listener, peer)
 
 
-def test_a_turn_ends_with_its_last_answer(server: Server, tmp_path: Path, monkeypatch: Patch) -> None:
-    listener, peer = server
+def test_a_turn_ends_with_its_last_answer(listener: Listener, peer: Peer, tmp_path: Path, monkeypatch: Patch) -> None:
     asks = f"""
 import socket, time
 s = socket.create_connection({peer})
@@ -322,8 +322,7 @@ time.sleep({HANGS_S})
     taken = run([runner], Ticks(), [], turn_s=0.1)["a"]
     thread.join()
     # The request was sent after the turn's start, so the response came at the earliest late_s after it.
-    assert taken.load_ns + taken.drain_ns >= late_s * 1e9
-    assert taken.drains_cut == 0
+    assert taken.load_ns + taken.drain_ns >= late_s * 1e9 and taken.drains_cut == 0
 
 
 class Simulated:
@@ -393,8 +392,7 @@ def test_a_turn_waits_for_the_rest_of_a_response_that_begins_before_its_end(simu
 
 def test_what_comes_after_a_turn_is_noticed_and_waited_for_from_then_on(simulated: Simulated) -> None:
     taken = dripped(simulated, 0.02, 0.02, seconds=4.0)
-    assert (taken.count, taken.late) == (10, 1)
-    assert taken.rest_s >= LEAST_REST_S
+    assert (taken.count, taken.late) == (10, 1) and taken.rest_s >= LEAST_REST_S
 
 
 def test_a_service_whose_response_never_ends_gets_no_more_turns_and_no_other_window(simulated: Simulated) -> None:
@@ -416,9 +414,8 @@ def one_turn(simulated: Simulated, connections: Connections, counters: Ticks | N
     return simulated.turns([only], counters or Ticks(), turn_s=0.1)
 
 
-def test_a_connection_without_a_request_is_not_waited_for(server: Server, simulated: Simulated) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()) as client:
+def test_a_connection_without_a_request_is_not_waited_for(peer: Peer, simulated: Simulated) -> None:
+    with socket.create_connection(peer) as client:
         assert connections_to(peer) == Connections(0, unasked=1)
         client.sendall(b"GET")
         assert connections_to(peer) == Connections(1)
@@ -432,45 +429,31 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(simulated: Simu
     assert (taken.drain_ns, taken.drains_cut) == (0, 0)
 
 
-def test_an_answer_that_was_read_is_not_waited_for_again(server: Server) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()) as client:
-        accepted, _ = listener.accept()
-        with accepted:
-            client.sendall(b"GET")
-            # Longer than the resolution of the kernel's clock.
-            time.sleep(0.05)
-            accepted.sendall(b"200")
-            client.recv(3)
-            assert connections_to(peer) == Connections(0, received=3), "the next request has not left yet"
-            time.sleep(0.05)
-            client.sendall(b"GET")
-            assert connections_to(peer) == Connections(1, received=3)
-
-
-class Waking(Ticks):
-    """Counters of a server that uses `share` of a CPU."""
-
-    def __init__(self, simulated: Simulated, share: float) -> None:
-        super().__init__()
-        self.simulated, self.share = simulated, share
-
-    def cpu_ns(self, name: str) -> int:
-        return int(self.share * self.simulated.clock.monotonic_ns())
+def test_an_answer_that_was_read_is_not_waited_for_again(listener: Listener, peer: Peer) -> None:
+    with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
+        client.sendall(b"GET")
+        # Longer than the resolution of the kernel's clock.
+        time.sleep(0.05)
+        accepted.sendall(b"200")
+        client.recv(3)
+        assert connections_to(peer) == Connections(0, received=3), "the next request has not left yet"
+        time.sleep(0.05)
+        client.sendall(b"GET")
+        assert connections_to(peer) == Connections(1, received=3)
 
 
 @pytest.mark.parametrize(("share", "cut"), [(0.01, 0), (0.5, 1)])
 def test_an_idle_server_that_wakes_at_times_has_nothing_under_way(simulated: Simulated, share: float, cut: int) -> None:
-    taken = one_turn(simulated, Connections(1), Waking(simulated, share), quiet_s=0.4)
+    counters = Ticks()
+    counters.cpu_ns = lambda _: int(share * simulated.clock.monotonic_ns())  # type: ignore[method-assign]
+    taken = one_turn(simulated, Connections(1), counters, quiet_s=0.4)
     assert taken.drains_cut == cut
     assert taken.drain_ns == 0 or cut
 
 
-def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_received_no_more(server: Server) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()) as client:
+def test_a_connection_closed_by_the_server_waits_and_has_received_no_more(listener: Listener, peer: Peer) -> None:
+    with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
         client.sendall(b"GET")
-        accepted, _ = listener.accept()
         accepted.recv(3)
         accepted.sendall(b"200")
         time.sleep(0.05)
@@ -478,12 +461,10 @@ def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_rece
         accepted.shutdown(socket.SHUT_WR)
         time.sleep(0.05)
         assert connections_to(peer) == Connections(0, unclosed=1, received=3)
-        accepted.close()
 
 
-def test_a_worker_that_reads_without_a_request_is_not_waited_for(server: Server, simulated: Simulated) -> None:
-    listener, peer = server
-    with socket.create_connection(listener.getsockname()), socket.create_connection(listener.getsockname()) as other:
+def test_a_worker_that_reads_without_a_request_is_not_waited_for(peer: Peer, simulated: Simulated) -> None:
+    with socket.create_connection(peer), socket.create_connection(peer) as other:
         other.sendall(b"GET")
         connections = connections_to(peer)
     assert connections == Connections(1, unasked=1)

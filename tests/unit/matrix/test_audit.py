@@ -55,7 +55,6 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda known: fake.with_name("answers.json").write_text(json.dumps(known))
 
 
-
 def test_all_known_and_none_with_a_fault(answers: Any, capsys: Capture) -> None:
     answers({"flask==3.1.2": [], "flask==2.9": [], "ruamel-yaml==0.18": [], "pytest==9.0": []})
     assert printed(capsys, "audit") == "4 of 4 pins looked up, 0 vulnerabilities known\n"

@@ -53,39 +53,39 @@ def test_what_is_no_flag_is_refused_in_one_line(text: str, words: str) -> None:
     assert words in str(refused(UserError, parse_flags, text))
 
 
-@pytest.mark.parametrize(
-    ("server", "flags", "words"),
-    [
-        ("uvicorn", "--port 80", "the harness needs --port as its start has it"),
-        ("uvicorn", "--host=::", "the harness needs --host as its start has it"),
-        ("uvicorn", "--uds /tmp/x", "the harness needs --uds as its start has it"),
-        ("uvicorn", "--workers 3", "--workers is what WORKERS sets: use --vary WORKERS=..."),
-        ("uvicorn", "--timeout-keep-alive 3", "--timeout-keep-alive is what KEEPALIVE sets: use --vary KEEPALIVE=..."),
-        ("gunicorn-sync", "-b :80", "the harness needs --bind as its start has it"),
-        ("gunicorn-sync", "-b:80", "the harness needs --bind as its start has it"),
-        ("gunicorn-sync", "--bin :80", "the harness needs --bind as its start has it"),
-        ("gunicorn-sync", "-w 3", "--workers is what WORKERS sets: use --vary WORKERS=..."),
-        ("gunicorn-sync", "-w3", "-w3 may be several flags"),
-        ("gunicorn-sync", "-Rw 3", "-Rw may be several flags"),
-        ("gunicorn-sync", "--threads 3", "the harness needs --threads as its start has it"),
-        ("gunicorn-gthread", "--threads 3", "--threads is what THREADS sets: use --vary THREADS=..."),
-        ("gunicorn-gevent", "--preload -c x.py", "the harness needs --config as its start has it"),
-        ("gunicorn-gevent", "--worker-cl sync", "the harness needs --worker-class as its start has it"),
-        ("hypercorn", "--insecure-bind :80", "the harness needs --insecure-bind as its start has it"),
-        ("granian-wsgi", "--blocking-threads 2", "--blocking-threads is what THREADS sets: use --vary THREADS=..."),
-        ("granian-asgi", "--interface wsgi", "the harness needs --interface as its start has it"),
-        ("uwsgi", "--http-keepalive=3", "--http-keepalive is what KEEPALIVE sets: use --vary KEEPALIVE=..."),
-        ("uwsgi", "--http :80", "the harness needs --http as its start has it"),
-        ("uwsgi", "-p 3", "--processes is what WORKERS sets: use --vary WORKERS=..."),
-        ("uwsgi", "--ini x.ini", "the harness needs --ini as its start has it"),
-        ("waitress", "--threads 8", "it is started by a program of this project, which takes no flags"),
-        ("uvicorn", "--http h11 --loop asyncio", None),
-        ("gunicorn-gthread", "--access-logfile - --backlog-of-mine -5", None),
-        ("hypercorn", "-k asyncio", None),
-        ("granian-asgi", "--http auto --workers-lifetime 60", None),
-        ("uwsgi", "--thunder-lock --buffer-size 8192", None),
-    ],
-)
+OF_STARTS = [
+    ("uvicorn", "--port 80", "the harness needs --port as its start has it"),
+    ("uvicorn", "--host=::", "the harness needs --host as its start has it"),
+    ("uvicorn", "--uds /tmp/x", "the harness needs --uds as its start has it"),
+    ("uvicorn", "--workers 3", "--workers is what WORKERS sets: use --vary WORKERS=..."),
+    ("uvicorn", "--timeout-keep-alive 3", "--timeout-keep-alive is what KEEPALIVE sets: use --vary KEEPALIVE=..."),
+    ("gunicorn-sync", "-b :80", "the harness needs --bind as its start has it"),
+    ("gunicorn-sync", "-b:80", "the harness needs --bind as its start has it"),
+    ("gunicorn-sync", "--bin :80", "the harness needs --bind as its start has it"),
+    ("gunicorn-sync", "-w 3", "--workers is what WORKERS sets: use --vary WORKERS=..."),
+    ("gunicorn-sync", "-w3", "-w3 may be several flags"),
+    ("gunicorn-sync", "-Rw 3", "-Rw may be several flags"),
+    ("gunicorn-sync", "--threads 3", "the harness needs --threads as its start has it"),
+    ("gunicorn-gthread", "--threads 3", "--threads is what THREADS sets: use --vary THREADS=..."),
+    ("gunicorn-gevent", "--preload -c x.py", "the harness needs --config as its start has it"),
+    ("gunicorn-gevent", "--worker-cl sync", "the harness needs --worker-class as its start has it"),
+    ("hypercorn", "--insecure-bind :80", "the harness needs --insecure-bind as its start has it"),
+    ("granian-wsgi", "--blocking-threads 2", "--blocking-threads is what THREADS sets: use --vary THREADS=..."),
+    ("granian-asgi", "--interface wsgi", "the harness needs --interface as its start has it"),
+    ("uwsgi", "--http-keepalive=3", "--http-keepalive is what KEEPALIVE sets: use --vary KEEPALIVE=..."),
+    ("uwsgi", "--http :80", "the harness needs --http as its start has it"),
+    ("uwsgi", "-p 3", "--processes is what WORKERS sets: use --vary WORKERS=..."),
+    ("uwsgi", "--ini x.ini", "the harness needs --ini as its start has it"),
+    ("waitress", "--threads 8", "it is started by a program of this project, which takes no flags"),
+    ("uvicorn", "--http h11 --loop asyncio", None),
+    ("gunicorn-gthread", "--access-logfile - --backlog-of-mine -5", None),
+    ("hypercorn", "-k asyncio", None),
+    ("granian-asgi", "--http auto --workers-lifetime 60", None),
+    ("uwsgi", "--thunder-lock --buffer-size 8192", None),
+]
+
+
+@pytest.mark.parametrize(("server", "flags", "words"), OF_STARTS)
 def test_flags_that_a_start_needs_are_refused(server: str, flags: str, words: str | None) -> None:
     found = flags_refusal(STARTS[server], flags.split())
     assert found == words if words is None else str(found).startswith(words)
@@ -135,14 +135,14 @@ def test_flags_without_a_service_and_too_many_are_refused() -> None:
 SAME = "has the same command line as with"
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--loop uvloop"], f"uvicorn with FLAGS='--loop uvloop' {SAME} FLAGS=none"),
-        (["--no-access-log --http=httptools"], f"{SAME} FLAGS=none"),
-        (["--http h11", "--http=h11"], f"uvicorn with FLAGS=--http=h11 {SAME} FLAGS='--http h"),
-    ],
-)
+UNCHANGED = [
+    (["--loop uvloop"], f"uvicorn with FLAGS='--loop uvloop' {SAME} FLAGS=none"),
+    (["--no-access-log --http=httptools"], f"{SAME} FLAGS=none"),
+    (["--http h11", "--http=h11"], f"uvicorn with FLAGS=--http=h11 {SAME} FLAGS='--http h"),
+]
+
+
+@pytest.mark.parametrize(("flags", "words"), UNCHANGED)
 def test_flags_that_change_nothing_are_equal_sides(flags: list[str], words: str) -> None:
     fault = str(refused(EqualSides, flagged, *(f"uvicorn: {one}" for one in flags)))
     assert fault.startswith("equal sides: ") and words in fault

@@ -31,7 +31,6 @@ FIRST_STACKS = [
 ]
 
 
-
 def raw() -> dict[str, Any]:
     return read_tables(ROOT / "services/matrix.toml")[0]
 
@@ -99,15 +98,15 @@ def test_who_is_not_in_the_order_comes_last_by_name(tmp_path: Path) -> None:
     assert [*load_matrix(write(tmp_path, data)).servers] == ["waitress", "bjoern", "aiohttp", "tornado"]
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "words"),
-    [
-        ("servers/uvicorn/server.toml", {"concurrent": "yes"}, "servers.uvicorn.concurrent: expected 'bool'"),
-        ("servers/uvicorn/server.toml", {"style": "green"}, "servers.uvicorn.style: 'green' must be sync or async"),
-        ("frameworks/hug/framework.toml", {"offers": ["x"]}, "frameworks.hug offers 'x', which is not a route"),
-        ("presets/quick.toml", {"rounds": 0}, "presets.quick.rounds: expected 'int' >= 1"),
-    ],
-)
+IN_FILES = [
+    ("servers/uvicorn/server.toml", {"concurrent": "yes"}, "servers.uvicorn.concurrent: expected 'bool'"),
+    ("servers/uvicorn/server.toml", {"style": "green"}, "servers.uvicorn.style: 'green' must be sync or async"),
+    ("frameworks/hug/framework.toml", {"offers": ["x"]}, "frameworks.hug offers 'x', which is not a route"),
+    ("presets/quick.toml", {"rounds": 0}, "presets.quick.rounds: expected 'int' >= 1"),
+]
+
+
+@pytest.mark.parametrize(("file", "change", "words"), IN_FILES)
 def test_an_error_names_the_file_with_the_key(file: str, change: dict[str, Any], words: str, tmp_path: Path) -> None:
     data, (table, name) = raw(), file.removesuffix(".toml").split("/")[:2]
     own = place(tmp_path / file, data[table].pop(name) | change)
@@ -156,8 +155,7 @@ def test_setup_gets_the_default_python() -> None:
 
 def test_there_is_no_pypy_on_alpine_and_a_reason() -> None:
     found = {s.skip for s in MATRIX.services if (s.python, s.base) == ("pypy3.11", "alpine")}
-    assert "there is no official image of PyPy on Alpine" in found
-    assert None not in found
+    assert "there is no official image of PyPy on Alpine" in found and None not in found
 
 
 def test_a_skip_can_be_of_one_style_alone() -> None:
@@ -178,8 +176,7 @@ def test_what_is_served_has_the_syntax_of_the_oldest_python() -> None:
 
 def test_a_scenario_fills_in_its_number() -> None:
     assert MATRIX.route_of("queries-20-raw")[1] == "/raw/queries/20"
-    assert MATRIX.route_of("delay-0")[1] == "/?duration=0"
-    assert MATRIX.route_of("root")[1] == "/"
+    assert MATRIX.route_of("delay-0")[1] == "/?duration=0" and MATRIX.route_of("root")[1] == "/"
     for wrong in ("queries--raw", "queries-x-raw", "delay-²", "delay-1-2", ""):
         assert "unknown scenario" in str(refused(UserError, MATRIX.route_of, wrong))
 
@@ -224,28 +221,28 @@ def bjoern(matrix: dict[str, Any]) -> dict[str, Any]:
     return defaults
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda m: m.pop("routes"), "missing key 'routes'"),
-        (lambda m: m.update(schema=2), "schema is 2"),
-        (lambda m: m["servers"].update({"Bad Name": m["servers"]["bjoern"]}), "lower-case"),
-        (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is not a route"),
-        (lambda m: m["frameworks"]["proxy-py"].update(offers=["busy"]), "offers 'busy', which is not a route"),
-        (lambda m: m["frameworks"]["hug"].update(offers=["echo"]), "exceptions to lacks = '\\*'"),
-        (lambda m: m["presets"]["quick"].pop("loads"), "presets.quick: missing key 'loads'"),
-        (lambda m: m.update(servers=3), "is not a valid matrix"),
-        (lambda m: m["routes"]["json"].update(colour="red"), "routes.json: unknown key 'colour'"),
-        (lambda m: m["presets"]["quick"].update(title="two\nlines"), "presets.quick.title is not one line of text"),
-        (lambda m: m["presets"]["quick"].update(stacks="x"), "presets.quick.stacks: expected 'array', got 'str'"),
-        (lambda m: m["presets"]["quick"].update(stacks=["x", ""]), r"quick.stacks\[1\] is not one line of text"),
-        (lambda m: m["defaults"].update(warmup=-1), "defaults.warmup: expected 'float' >= 0.0"),
-        (lambda m: m["servers"]["bjoern"].update(debian=[]), "servers.bjoern.debian: expected 'object', got 'array'"),
-        (lambda m: bjoern(m).update(idle=bjoern(m)["silent"]), "servers.bjoern.defaults: Invalid enum value 'idle'"),
-        (lambda m: bjoern(m)["timeout"].pop("source"), "servers.bjoern.defaults.timeout: missing key 'source'"),
-        (lambda m: m["order"].update(routes=["json"]), "order: unknown key 'routes'"),
-    ],
-)
+UNFIT = [
+    (lambda m: m.pop("routes"), "missing key 'routes'"),
+    (lambda m: m.update(schema=2), "schema is 2"),
+    (lambda m: m["servers"].update({"Bad Name": m["servers"]["bjoern"]}), "lower-case"),
+    (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is not a route"),
+    (lambda m: m["frameworks"]["proxy-py"].update(offers=["busy"]), "offers 'busy', which is not a route"),
+    (lambda m: m["frameworks"]["hug"].update(offers=["echo"]), "exceptions to lacks = '\\*'"),
+    (lambda m: m["presets"]["quick"].pop("loads"), "presets.quick: missing key 'loads'"),
+    (lambda m: m.update(servers=3), "is not a valid matrix"),
+    (lambda m: m["routes"]["json"].update(colour="red"), "routes.json: unknown key 'colour'"),
+    (lambda m: m["presets"]["quick"].update(title="two\nlines"), "presets.quick.title is not one line of text"),
+    (lambda m: m["presets"]["quick"].update(stacks="x"), "presets.quick.stacks: expected 'array', got 'str'"),
+    (lambda m: m["presets"]["quick"].update(stacks=["x", ""]), r"quick.stacks\[1\] is not one line of text"),
+    (lambda m: m["defaults"].update(warmup=-1), "defaults.warmup: expected 'float' >= 0.0"),
+    (lambda m: m["servers"]["bjoern"].update(debian=[]), "servers.bjoern.debian: expected 'object', got 'array'"),
+    (lambda m: bjoern(m).update(idle=bjoern(m)["silent"]), "servers.bjoern.defaults: Invalid enum value 'idle'"),
+    (lambda m: bjoern(m)["timeout"].pop("source"), "servers.bjoern.defaults.timeout: missing key 'source'"),
+    (lambda m: m["order"].update(routes=["json"]), "order: unknown key 'routes'"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), UNFIT)
 def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path: Path) -> None:
     data = raw()
     change(data)

@@ -66,8 +66,7 @@ def test_fuzz_a_damaged_matrix(case: tuple[str, list[str]]) -> None:
         assert re.fullmatch(r"bench: [^\n]+\n", errors) and out == ""
         assert errors[:-1].isprintable() and len(errors) < 1020
         return
-    assert status == 0
-    assert all(line.isprintable() for line in out.split("\n"))
+    assert status == 0 and all(line.isprintable() for line in out.split("\n"))
 
 
 @fuzz(st.one_of(damaged_text(ENV), damaged_text("WORKERS=2\nSEED=1\n")), examples=150, kept=["WORKERS=\ud800\n"])

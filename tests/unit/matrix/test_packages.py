@@ -208,17 +208,17 @@ BUILD = """  error: subprocess-exited-with-error
 """
 
 
-@pytest.mark.parametrize(
-    ("words", "requirement", "cause"),
-    [
-        (OTHER_PYTHON, "uvi-corn==2.1.0", "it needs another Python: <3.9"),
-        (OTHER_PYTHON, "uvi-corn==2.*", "it needs another Python: >=3.6,<3.10"),
-        (BUILD, "", "it does not build: ModuleNotFoundError: No module named 'nowhere'"),
-        ("ERROR: x.whl is not a supported wheel.\n", "", "x.whl is not a supported wheel."),
-        ("ERROR: Exception:\nTraceback ...:\nOSError: [Errno 28] No space\n", "", "OSError: [Errno 28] No space"),
-        ("", "", "pip printed no reason"),
-    ],
-)
+FAILURES = [
+    (OTHER_PYTHON, "uvi-corn==2.1.0", "it needs another Python: <3.9"),
+    (OTHER_PYTHON, "uvi-corn==2.*", "it needs another Python: >=3.6,<3.10"),
+    (BUILD, "", "it does not build: ModuleNotFoundError: No module named 'nowhere'"),
+    ("ERROR: x.whl is not a supported wheel.\n", "", "x.whl is not a supported wheel."),
+    ("ERROR: Exception:\nTraceback ...:\nOSError: [Errno 28] No space\n", "", "OSError: [Errno 28] No space"),
+    ("", "", "pip printed no reason"),
+]
+
+
+@pytest.mark.parametrize(("words", "requirement", "cause"), FAILURES)
 def test_what_stands_by_itself_has_to_be_there(tmp_path: Path, words: str, requirement: str, cause: str) -> None:
     item(tmp_path, 0, "the-spec", "release")
     failed(tmp_path, "0-1", words, requirement)

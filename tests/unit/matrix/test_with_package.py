@@ -178,14 +178,14 @@ def test_no_fitting_dependencies_is_an_error_with_its_reason(image: Image, monke
 FLASK = "flask 3.1.3 has requirement werkzeug>=3.1.0, but you have werkzeug 2.0.3."
 
 
-@pytest.mark.parametrize(
-    ("changed", "solution", "words"),
-    [
-        ("werkzeug==2.0.3", "flask==2.0.2\nwerkzeug==2.0.3\n", ": add --with flask==2.0.2"),
-        ("werkzeug==2.0.3 flask==3.1.3", "flask==2.0.2\n", ": add --with flask==2.0.2"),
-        ("Werkzeug==2.0.3", "", ": no flask works with Werkzeug==2.0.3"),
-    ],
-)
+FIXES = [
+    ("werkzeug==2.0.3", "flask==2.0.2\nwerkzeug==2.0.3\n", ": add --with flask==2.0.2"),
+    ("werkzeug==2.0.3 flask==3.1.3", "flask==2.0.2\n", ": add --with flask==2.0.2"),
+    ("Werkzeug==2.0.3", "", ": no flask works with Werkzeug==2.0.3"),
+]
+
+
+@pytest.mark.parametrize(("changed", "solution", "words"), FIXES)
 def test_proposed_fix(changed: str, solution: str, words: str, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     image.needs = {"flask": ["werkzeug>=3.1"], "werkzeug": ["markupsafe"], "markupsafe": []}
     image.check, image.solution = lambda: [FLASK], solution

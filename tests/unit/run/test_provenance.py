@@ -114,16 +114,16 @@ def test_the_hash_is_the_same_in_each_process(tmp_path: Path) -> None:
     assert len(hashes) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "stage"),
-    [
-        ("bench/validity/run_rules.py", "LIMIT = 2\n", "judge"),
-        ("bench/analysis/tables/observations.py", "LEAST = 2\n", "judge"),
-        ("scripts/lib/common.sh", "#!/bin/sh\nload 2\n", "measure"),
-        ("scripts/lib/common.sh", "#!/bin/bash\nload 1\n", "measure"),
-        ("bench/load/knee_search.py", "START = 100\n", "measure"),
-    ],
-)
+DECIDING = [
+    ("bench/validity/run_rules.py", "LIMIT = 2\n", "judge"),
+    ("bench/analysis/tables/observations.py", "LEAST = 2\n", "judge"),
+    ("scripts/lib/common.sh", "#!/bin/sh\nload 2\n", "measure"),
+    ("scripts/lib/common.sh", "#!/bin/bash\nload 1\n", "measure"),
+    ("bench/load/knee_search.py", "START = 100\n", "measure"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "stage"), DECIDING)
 def test_what_decides_a_figure_changes_the_hash_of_its_stage(
     name: str, text: str, stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,17 +40,17 @@ def decided(*speeds: float, most: float | None = MOST, **how: Any) -> CommonRate
     return rates_of(found(dict(zip(STACKS, speeds, strict=True)), **how), most)
 
 
-@pytest.mark.parametrize(
-    ("speeds", "slowest", "rate"),
-    [
-        ((1234, 2000, 3000), AIOHTTP, 610),
-        ((3000, 1000, 2000), TORNADO, 500),
-        ((30, 40, 29.9), UVICORN, 14),
-        ((1, 1, 1), AIOHTTP, 1),
-        ((9999, 10_000, 60_000), AIOHTTP, 4900),
-        ((12_000, 13_000, 60_000), AIOHTTP, MOST),
-    ],
-)
+SLOWEST = [
+    ((1234, 2000, 3000), AIOHTTP, 610),
+    ((3000, 1000, 2000), TORNADO, 500),
+    ((30, 40, 29.9), UVICORN, 14),
+    ((1, 1, 1), AIOHTTP, 1),
+    ((9999, 10_000, 60_000), AIOHTTP, 4900),
+    ((12_000, 13_000, 60_000), AIOHTTP, MOST),
+]
+
+
+@pytest.mark.parametrize(("speeds", "slowest", "rate"), SLOWEST)
 def test_the_slowest_sets_it_as_far_as_the_client_can_send(speeds: Sequence[float], slowest: str, rate: int) -> None:
     told = decided(*speeds)
     capped = ("share50",) if rate == MOST else ()

@@ -45,23 +45,23 @@ def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said:
 DIED = "its container ended"
 
 
-@pytest.mark.parametrize(
-    ("facts", "status", "said", "expected"),
-    [
-        (seen(start=0, prepare=0, run=0), 0, {}, ("measured", "")),
-        (seen(run=12), 12, {"txt": "ready 1\na\nmeasure: b\n\n"}, ("load tool failed", "measure: b")),
-        (seen(run=137), 0, {"txt": "ready 1\n", "run": "killed\n"}, ("load tool failed", "killed")),
-        (seen(run=12), None, {"run": "client 2: it\n"}, ("load tool failed", "client 2: it")),
-        (seen(ENDED, run=0), 0, {"txt": "ready 1\n"}, ("died", DIED)),
-        (seen(ENDED, run=12), 12, {"txt": "ready 1\n", "log": "a\nb\n"}, ("died", f"{DIED}; last log line: b")),
-        (seen(prepare=10), 10, {"txt": "none\n"}, ("did not start", "none")),
-        (seen(ENDED, prepare=10), 10, {"txt": "none\n", "log": "b\n"}, ("did not start", "none; last log line: b")),
-        (seen(prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("does not answer", "silent")),
-        (seen(ENDED, prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("died", DIED)),
-        (seen(prepare=11), 11, {"txt": "ready 1\nwrong\n"}, ("answers wrongly", "wrong")),
-        (seen(prepare=137), None, {}, ("load tool failed", "its window was not reached")),
-    ],
-)
+OUTCOMES = [
+    (seen(start=0, prepare=0, run=0), 0, {}, ("measured", "")),
+    (seen(run=12), 12, {"txt": "ready 1\na\nmeasure: b\n\n"}, ("load tool failed", "measure: b")),
+    (seen(run=137), 0, {"txt": "ready 1\n", "run": "killed\n"}, ("load tool failed", "killed")),
+    (seen(run=12), None, {"run": "client 2: it\n"}, ("load tool failed", "client 2: it")),
+    (seen(ENDED, run=0), 0, {"txt": "ready 1\n"}, ("died", DIED)),
+    (seen(ENDED, run=12), 12, {"txt": "ready 1\n", "log": "a\nb\n"}, ("died", f"{DIED}; last log line: b")),
+    (seen(prepare=10), 10, {"txt": "none\n"}, ("did not start", "none")),
+    (seen(ENDED, prepare=10), 10, {"txt": "none\n", "log": "b\n"}, ("did not start", "none; last log line: b")),
+    (seen(prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("does not answer", "silent")),
+    (seen(ENDED, prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("died", DIED)),
+    (seen(prepare=11), 11, {"txt": "ready 1\nwrong\n"}, ("answers wrongly", "wrong")),
+    (seen(prepare=137), None, {}, ("load tool failed", "its window was not reached")),
+]
+
+
+@pytest.mark.parametrize(("facts", "status", "said", "expected"), OUTCOMES)
 def test_outcomes(
     facts: Finished, status: int | None, said: dict[str, str], expected: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from captured import Capture
-from loop_runs import NAMES, RATES, STACKS, ask, begun, block, finish, finish_block, solo, step_id
+from loop_runs import FIRST, NAMES, RATES, SECOND, STACKS, ask, begun, block, finish, finish_block, step_id
 
 from bench.run.retries import LOST_TRIES
 
@@ -15,17 +15,16 @@ UNREACHED = "answered on its own machine but not to the load generator"
 
 
 def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture) -> None:
-    one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = begun(tmp_path, capsys, one, two)
-    finish(folder, [one], [3000], ended_dependencies=("postgres",))
+    folder = begun(tmp_path, capsys, FIRST, SECOND)
+    finish(folder, [FIRST], [3000], ended_dependencies=("postgres",))
     status, said = ask(folder, capsys, 10)
-    assert (status, step_id(folder)) == (0, two["id"])
+    assert (status, step_id(folder)) == (0, SECOND["id"])
     assert said == ["aiohttp-py313-debian json wrk c64: to be measured again, because postgres ended during it"]
-    first = folder / one["dir"]
+    first = folder / FIRST["dir"]
     assert not first.exists() and [*folder.glob("raw/r01/0001.lost-1/*/*/*/*/output.txt")]
-    finish(folder, [two], [4000])
-    assert ask(folder, capsys, 20)[0] == 0 and step_id(folder) == one["id"]
-    finish(folder, [one], [3000])
+    finish(folder, [SECOND], [4000])
+    assert ask(folder, capsys, 20)[0] == 0 and step_id(folder) == FIRST["id"]
+    finish(folder, [FIRST], [3000])
     assert ask(folder, capsys, 30)[0] == 3
     assert json.loads((first / "meta.json").read_text())["outcome"] == "measured"
 
@@ -62,13 +61,11 @@ def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capt
     made = [json.loads(file.read_text()) for file in (folder / "raw/r01/b1").rglob("meta.json")]
     assert {(meta["outcome"], meta["detail"]) for meta in made} == {(outcome, reason)}
     # The next call tries it again.
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == "r01-b1"
+    assert ask(folder, capsys, 0, "--begin")[0] == 0 and step_id(folder) == "r01-b1"
 
 
 def test_a_loop_that_was_cut_there_measures_it_again(tmp_path: Path, capsys: Capture) -> None:
-    one = solo("aiohttp", 1)
-    folder = begun(tmp_path, capsys, one)
-    finish(folder, [one], [3000], ended_dependencies=("postgres",))
+    folder = begun(tmp_path, capsys, FIRST)
+    finish(folder, [FIRST], [3000], ended_dependencies=("postgres",))
     assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == one["id"] and not (folder / one["dir"] / "meta.json").exists()
+    assert step_id(folder) == FIRST["id"] and not (folder / FIRST["dir"] / "meta.json").exists()

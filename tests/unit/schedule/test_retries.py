@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from captured import Capture
-from loop_runs import ask, begun, finish, null, solo, step_id
+from loop_runs import FIRST, SECOND, ask, begun, finish, null, solo, step_id
 from make_run import write_measurement
 
 from bench.run.reader import read_run
@@ -36,17 +36,15 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
     status, said = ask(folder, capsys, 30)
     assert (status, step_id(folder)) == (0, later["id"]) and "3,000 requests/s" in said[0]
     finish(folder, [later], [4000])
-    assert ask(folder, capsys, 40)[0] == 3
-    assert read_run(str(folder)).measured_again == 1
+    assert ask(folder, capsys, 40)[0] == 3 and read_run(str(folder)).measured_again == 1
 
 
 def test_a_window_in_which_the_clock_was_set_comes_again(tmp_path: Path, capsys: Capture) -> None:
     """wrk and ab divide by the time of day, so their figures are wrong then, which is not the service's fault."""
-    one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = begun(tmp_path, capsys, one, two)
-    spoil(folder, one, {"elapsed_ns": 1_000_000_000})
+    folder = begun(tmp_path, capsys, FIRST, SECOND)
+    spoil(folder, FIRST, {"elapsed_ns": 1_000_000_000})
     status, said = ask(folder, capsys, 10)
-    assert (status, step_id(folder)) == (0, two["id"])
+    assert (status, step_id(folder)) == (0, SECOND["id"])
     assert "aiohttp-py313-debian json wrk c64: to be measured again" in said[0]
     assert "the time of day was set forward by 5 s under load" in said[0]
 
@@ -65,11 +63,10 @@ def test_the_time_for_that_is_half_as_much_again(tmp_path: Path, capsys: Capture
 
 
 def test_a_quiet_window_is_measured_once_however_it_ends(tmp_path: Path, capsys: Capture) -> None:
-    one = solo("aiohttp", 1)
-    folder = begun(tmp_path, capsys, one)
-    finish(folder, [one], [3000], statuses={"run": 12})
+    folder = begun(tmp_path, capsys, FIRST)
+    finish(folder, [FIRST], [3000], statuses={"run": 12})
     assert ask(folder, capsys, 10)[0] == 3
-    assert json.loads((folder / one["dir"] / "meta.json").read_text())["outcome"] == "load tool failed"
+    assert json.loads((folder / FIRST["dir"] / "meta.json").read_text())["outcome"] == "load tool failed"
 
 
 def test_the_null_server_has_one_more_try(tmp_path: Path, capsys: Capture) -> None:

@@ -20,5 +20,4 @@ def test_all_rounds_of_the_tables_come_first(tmp_path: Path, capsys: Capture) ->
         assert step_id(folder) == made[0]["unit"]
         finish_block(folder, made, {line["service"]: 3000.0 for line in made})
         options = []
-    assert ask(folder, capsys, 40)[0] == 0
-    assert step_id(folder) == alone["id"]
+    assert ask(folder, capsys, 40)[0] == 0 and step_id(folder) == alone["id"]

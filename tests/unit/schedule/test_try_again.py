@@ -11,7 +11,6 @@ from captured import Capture, printed
 from loop_runs import NAMES, RATES, STACKS, a_run, ask, begun, block, finish_block, solo, write_services
 from make_run import mark_measured
 
-
 from bench.load.task import read_step
 from bench.run.reader import RUNNING_ANSWERS, read_run
 
@@ -101,8 +100,7 @@ def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all(tmp_pa
     kept = first.parent.with_name(f"{first.parent.name}.incomplete-1") / first.name
     assert (kept / "meta.json").exists() and not first.exists(), "what was measured first stays, beside it"
     finish_block(folder, lines, RATES)
-    assert ask(folder, capsys, 10)[0] == 3
-    assert ask(folder, capsys, 0, "--begin") == (3, [])
+    assert ask(folder, capsys, 10)[0] == 3 and ask(folder, capsys, 0, "--begin") == (3, [])
     assert read_run(str(folder)).measured_again == 0, "it was not noise"
 
 
@@ -120,8 +118,7 @@ def test_a_service_that_died_in_a_window_does_not_reopen_it(tmp_path: Path, caps
     lines = block(1, STACKS)
     folder = begun(tmp_path, capsys, *lines)
     finish_block(folder, [lines[0], lines[2]], RATES, ended=(NAMES[1],))
-    assert ask(folder, capsys, 10)[0] == 3
-    assert ask(folder, capsys, 0, "--begin") == (3, [])
+    assert ask(folder, capsys, 10)[0] == 3 and ask(folder, capsys, 0, "--begin") == (3, [])
 
 
 @pytest.mark.parametrize("outcomes", [("did not start",), ("did not start", "died")])

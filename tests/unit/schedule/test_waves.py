@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from captured import Capture
-from loop_runs import ask, begun, block, finish, finish_block, null, solo, step_id, steps
+from loop_runs import FIRST, SECOND, ask, begun, block, finish, finish_block, null, solo, step_id, steps
 
 from bench.load.task import read_step
 from bench.run.folder import lane_folder
@@ -104,23 +104,21 @@ def test_a_lane_without_a_step_has_no_step_file(tmp_path: Path, capsys: Capture)
 
 
 def test_what_other_lanes_made_when_one_was_lost_is_recorded_by_the_next_call(tmp_path: Path, capsys: Capture) -> None:
-    one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = begun(tmp_path / "a-run", capsys, one, two, options=["--lanes", "2"], seed=1)
-    ended = one if step_id(lane_folder(folder, 2)) == one["id"] else two
+    folder = begun(tmp_path / "a-run", capsys, FIRST, SECOND, options=["--lanes", "2"], seed=1)
+    ended = FIRST if step_id(lane_folder(folder, 2)) == FIRST["id"] else SECOND
     finish(folder, [ended], [3000], node="node-5")
     (folder / "finished.json").rename(lane_folder(folder, 2) / "finished.json")
     assert ask(folder, capsys, 0, "--begin") == (0, [])
     assert '"node": "node-5"' in (folder / ended["dir"] / "meta.json").read_text()
-    assert step_id(folder) == (two if ended is one else one)["id"]
+    assert step_id(folder) == (SECOND if ended is FIRST else FIRST)["id"]
 
 
 def test_a_step_that_is_measured_again_stays_on_its_lane(tmp_path: Path, capsys: Capture) -> None:
-    one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = begun(tmp_path / "a-run", capsys, one, two, options=["--lanes", "2"], seed=1)
+    folder = begun(tmp_path / "a-run", capsys, FIRST, SECOND, options=["--lanes", "2"], seed=1)
     lanes = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
     for lane, id_ in sorted(lanes.items(), reverse=True):
         lost = {"ended_dependencies": ("postgres",)} if lane == 2 else {}
-        finish(folder, [one if id_ == one["id"] else two], [3000], **lost)
+        finish(folder, [FIRST if id_ == FIRST["id"] else SECOND], [3000], **lost)
         if lane == 2:
             (folder / "finished.json").rename(lane_folder(folder, 2) / "finished.json")
     status, said = ask(folder, capsys, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from captured import Capture
 from loop_runs import ask, block, finish_block, steps, tables_of
 from make_run import write_run
