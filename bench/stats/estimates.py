@@ -7,7 +7,9 @@ only changes the sign.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 ERRORS = 0.05
 """The highest accepted probability of a false difference, over all looks together."""
@@ -44,3 +46,10 @@ def t_interval(mean: float, error: float | None, df: float, confidence: float) -
     """The t interval around `mean`; infinite without a standard error."""
     reach = math.inf if error is None else error * t_quantile(confidence, df)
     return Interval(mean - reach, mean + reach, confidence)
+
+
+def mean_interval(values: Sequence[float], confidence: float) -> Interval | None:
+    """The t interval of the mean of these values; None if they have no spread."""
+    if len(values) < 2 or (spread := stdev(values)) < LEAST_SPREAD:
+        return None
+    return t_interval(fmean(values), spread / math.sqrt(len(values)), len(values) - 1, confidence)

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from statistics import fmean, stdev
+from statistics import fmean
 
 from bench.plan.interim_looks import LOOKS
-from bench.stats.estimates import ERRORS, LEAST_SPREAD, Interval, t_interval
+from bench.stats.estimates import ERRORS, Interval, mean_interval
 from bench.stats.table_fit import Observation, fit_table
 from bench.stats.table_verdicts import FASTER, NO_WINNER, SLOWER, Difference, differences
 
@@ -37,10 +37,9 @@ def merged_interval(merged: float, rounds: Iterable[float], confidence: float) -
     None for fewer than `LEAST_ROUNDS` rounds, or if they do not vary.
     """
     logs = [math.log(value) for value in rounds if value > 0]
-    if len(logs) < LEAST_ROUNDS or merged <= 0 or (spread := stdev(logs)) < LEAST_SPREAD:
+    if len(logs) < LEAST_ROUNDS or merged <= 0 or (around := mean_interval(logs, confidence)) is None:
         return None
     mean = fmean(logs)
-    around = t_interval(mean, spread / math.sqrt(len(logs)), len(logs) - 1, confidence)
     return Interval(merged * math.exp(around.low - mean), merged * math.exp(around.high - mean), confidence)
 
 

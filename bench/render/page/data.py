@@ -29,7 +29,7 @@ from bench.render.text import brief, rounded, short
 from bench.run.facts import AppFacts, RunService
 from bench.run.raw_files import OF_TURNS
 from bench.run.reader import SOURCES, Run, ServiceFacts
-from bench.stats.estimates import estimate
+from bench.stats.estimates import mean_interval
 from bench.tools.levels import Level, LoadKey
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words.cells import state_words
@@ -263,8 +263,7 @@ def _cells(
         valid = len(cell.valid) if values else 0
         ceiling = ceilings.of(first)
         # A single round and identical rounds have no interval.
-        mean = estimate(values)
-        around = mean.interval(CONFIDENCE) if mean and mean.error is not None else None
+        around = mean_interval(values, CONFIDENCE)
         rows.append(
             {
                 **{name: words(str(getattr(first, name) or "")) for name in COORDINATES},
