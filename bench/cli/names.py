@@ -86,12 +86,9 @@ def _knobs(matrix: Matrix) -> Named:
         others = sorted(servers - by)
         most = f"every server{' except ' if others else ''}{joined(others)}"
         yield name, f"{allowed}; {joined(sorted(by)) if len(by) < len(others) else most}"
-    globs: dict[str, list[str]] = {}
-    for server in matrix.servers.values():
-        for glob in server.reads if AS_FLAGS.isdisjoint(server.reads) else ():
-            globs.setdefault(glob, []).append(server.name)
-    for glob, names in globs.items():
-        yield glob, f"variables that {joined(names)} read"
+    readers = [server for server in matrix.servers.values() if AS_FLAGS.isdisjoint(server.reads)]
+    for glob in dict.fromkeys(glob for server in readers for glob in server.reads):
+        yield glob, f"variables that {joined([server.name for server in readers if glob in server.reads])} read"
     yield INTERPRETER, "variables that Python reads"
     for glob in LIBC:
         yield glob, "variables that glibc reads, on Debian"

@@ -100,11 +100,7 @@ def read_then(name: str) -> Then:
         if service.base_image and services[one].layers:
             layers.setdefault(service.base_image, services[one].layers)
     return Then(
-        name=folder.name,
-        facts=facts,
-        plan=objects_in(f"{folder}/plan.jsonl"),
-        services=services,
-        layers=layers,
+        name=folder.name, facts=facts, plan=objects_in(f"{folder}/plan.jsonl"), services=services, layers=layers
     )
 
 

@@ -35,16 +35,10 @@ class Database:
     """The tables as the verifier reads them, over a connection of its own; database errors become `UserError`."""
 
     def __init__(self, host: str, port: int, password: str) -> None:
-        self._where = f"{host}:{port}"
+        self._where, user = f"{host}:{port}", "bench"
         with self._user_errors():
             self._connection = psycopg.connect(
-                host=host,
-                port=port,
-                dbname="bench",
-                user="bench",
-                password=password,
-                connect_timeout=10,
-                autocommit=True,
+                host=host, port=port, dbname=user, user=user, password=password, connect_timeout=10, autocommit=True
             )
             self._connection.execute(f"SET lock_timeout = '{_LOCK_TIMEOUT}'")
 

@@ -6,8 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
@@ -135,12 +133,7 @@ def _unknown_keys(value: Any, made: Any, place: str) -> Iterator[tuple[str, str]
     elif isinstance(value, dict):
         is_mapping = isinstance(made, dict)
         if not is_mapping:
-            yield from ((place, key) for key in value.keys() - _field_names(made.__class__))
+            yield from ((place, key) for key in value.keys() - made.__dataclass_fields__.keys())
         for key, item in value.items():
             if isinstance(item, dict | list):
                 yield from _unknown_keys(item, made[key] if is_mapping else getattr(made, key), f"{place}.{key}")
-
-
-@cache
-def _field_names(kind: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))

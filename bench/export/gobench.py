@@ -9,10 +9,11 @@ not show a speed, so it only has the latter. Latencies are left out, since bench
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.runs.compatibility import FREE_SETTINGS
+from bench.core.groups import grouped
 from bench.export.columns import contrasts_of
 from bench.records.record import Record
 from bench.run.facts import RunFacts
@@ -27,10 +28,7 @@ _NO_WORD = re.compile(r"[/\s]")
 def write(run: str, source: Run, records: Iterable[Record], _: str = "") -> bytes:
     """The content of the file."""
     all_records = list(records)
-    lines: dict[str, list[str]] = defaultdict(list)
-    for group in _rounds(all_records):
-        if line := _line(group):
-            lines[_load(group[0])].append(line)
+    lines = [(_load(group[0]), line) for group in _rounds(all_records) if (line := _line(group))]
     parts = [
         f"# run: {_one_line(run)}",
         *_left_out(all_records),
@@ -38,8 +36,8 @@ def write(run: str, source: Run, records: Iterable[Record], _: str = "") -> byte
         *_configuration(source.facts),
         *(f"Unit {unit} better={better}" for unit, better in UNITS.items()),
     ]
-    for load, benchmarks in lines.items():
-        parts += ["", f"load: {load}", *benchmarks]
+    for load, of_load in grouped(lines, lambda pair: pair[0]).items():
+        parts += ["", f"load: {load}", *(line for _, line in of_load)]
     return ("\n".join(parts) + "\n").encode()
 
 

@@ -80,5 +80,3 @@ def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
         options = read.get(server) if _OWN.match(line) else None
         lines.append(line if options is None else f"own = {{{', '.join(f'{k}={v}' for k, v in options.items())}}}")
     return "\n".join(lines) + "\n"
-
-

@@ -125,6 +125,9 @@ def node_kinds(path: str) -> dict[str, str]:
 
     All nodes of a role are of the same kind.
     """
-    text = (read_bytes(f"{path}/{NODES}") or b"").decode(errors="replace")
-    nodes = (line.split("\t") for line in text.splitlines())
-    return {node[0]: node[-1] for node in nodes if len(node) == 5}
+    kinds: dict[str, str] = {}
+    for line in (read_bytes(f"{path}/{NODES}") or b"").decode(errors="replace").splitlines():
+        role, *others = line.split("\t")
+        if len(others) == 4:
+            kinds.setdefault(role, others[-1])
+    return kinds

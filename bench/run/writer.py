@@ -32,11 +32,7 @@ from bench.run.reader import COMMAND, SOURCES
 
 
 def write_run(
-    folder: Path,
-    matrix: Matrix,
-    services: Iterable[Service],
-    planned: Sequence[Measurement],
-    facts: Mapping[str, Any],
+    folder: Path, matrix: Matrix, services: Iterable[Service], planned: Sequence[Measurement], facts: Mapping[str, Any]
 ) -> None:
     """Write the files. run.json, with the hashes of the others, comes last: a folder that has it is complete."""
     ours = [service for service in services if not service.url]

@@ -97,10 +97,7 @@ class Step:
         return {line.table for line in self.lines if line.id in finished}
 
     def without(
-        self,
-        tables: Collection[LoadKey] = (),
-        services: Collection[str] = (),
-        ids: Collection[str] = (),
+        self, tables: Collection[LoadKey] = (), services: Collection[str] = (), ids: Collection[str] = ()
     ) -> Step | None:
         """The block without these tables, services and measurements; None if nothing is left."""
         kept = [line for line in self.lines if line.table not in tables and line.service not in services]

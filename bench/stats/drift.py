@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean, linear_regression
 
+from bench.core.groups import grouped
 from bench.stats.estimates import LEAST_SPREAD, t_quantile
 from bench.stats.table_fit import Observation
 
@@ -19,15 +19,11 @@ def drift_of(seen: Sequence[Observation]) -> float | None:
 
     None if no change is shown: it is less than 5 %, or the t interval of the slope includes 0.
     """
-    services, rounds = defaultdict[str, list[float]](list), defaultdict[int, list[float]](list)
-    for observation in seen:
-        services[observation.service].append(observation.value)
-    means = {service: fmean(values) for service, values in services.items()}
-    for observation in seen:
-        rounds[observation.round].append(observation.value - means[observation.service])
+    services, rounds = grouped(seen, lambda one: one.service), grouped(seen, lambda one: one.round)
+    means = {service: fmean(one.value for one in of_service) for service, of_service in services.items()}
     if len(rounds) < 3:
         return None
-    values = [fmean(own) for own in rounds.values()]
+    values = [fmean(one.value - means[one.service] for one in of_round) for of_round in rounds.values()]
     slope, start = linear_regression([*rounds], values)
     left = [value - start - slope * number for number, value in zip(rounds, values, strict=True)]
     spread = math.sqrt(sum((number - fmean(rounds)) ** 2 for number in rounds))

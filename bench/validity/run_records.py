@@ -64,11 +64,7 @@ def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
 
 
 def judged_record(
-    planned: Measurement,
-    raw: Raw,
-    service: ServiceFacts,
-    harness: str = "",
-    settings_sha256: str = "",
+    planned: Measurement, raw: Raw, service: ServiceFacts, harness: str = "", settings_sha256: str = ""
 ) -> Record:
     """The record of one measurement, judged only by the measurement rules."""
     loaded, no_rate = as_loaded(planned, raw)

@@ -118,7 +118,7 @@ def of_roles(swarm: Swarm) -> Iterator[Finding]:
         else:
             yield Finding("stop", f"{role}: no node has this role: scripts/swarm.sh label NODE {role}")
     for node in swarm.nodes:
-        if unknown := [word for word in node.label.split(SEPARATOR) if word and word not in ROLES]:
+        if any(word and word not in ROLES for word in node.label.split(SEPARATOR)):
             yield Finding("stop", f"{node.name}: {LABEL}={node.label} has no meaning; roles are {', '.join(ROLES)}")
         if "server" in node.roles and len(node.roles) > 1:
             yield Finding("stop", f"{node.name}: a server under test shares its node with no other role")

@@ -52,9 +52,9 @@ def main(argv: list[str]) -> None:
 
 def ask_again(engine: Engine) -> None:
     """In a resumed run, retries services that failed for a reason that may have passed."""
-    if any(engine.run.failed(service) for service in engine.run.services):
-        if words := engine.told("retry", engine.run.name).strip():
-            say(words)
+    failed = any(engine.run.failed(service) for service in engine.run.services)
+    if failed and (words := engine.told("retry", engine.run.name).strip()):
+        say(words)
 
 
 def images_to_build(engine: Engine) -> list[str]:

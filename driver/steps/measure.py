@@ -44,9 +44,7 @@ def measure_and_choose(engine: Engine, max_time_s: str = "") -> int:
 
 
 def measure_step(
-    engine: Engine,
-    sampling: Sampling = lambda *_: nullcontext(),
-    behind: Callable[[], None] = lambda: None,
+    engine: Engine, sampling: Sampling = lambda *_: nullcontext(), behind: Callable[[], None] = lambda: None
 ) -> Finished:
     """Measures the step in step.json. Writes finished.json last, from which the planner records the step.
 

@@ -7,7 +7,7 @@ time; the total cost of a request comes from the table's rounds, in which noise 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -18,6 +18,7 @@ from bench.analysis.tables.observations import causes_against, is_thin
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.files import read_bytes
 from bench.core.formats import printable
+from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.cpus import server_cpus
 from bench.plan.measurement import Measurement
@@ -183,14 +184,11 @@ def _used(record: Record, window: Measurement, cpus: int) -> float:
 
 def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, float]:
     """CPU time per good answer of a service's own container, in µs, by round of its table."""
-    rounds: dict[int, list[float]] = defaultdict(list)
-    for record in records:
-        mine = record.load == profile.table and record.service == profile.service
-        if not mine or record.mode != "turns" or causes_against(record, Metric.CPU) or is_thin(record):
-            continue
-        if record.server_cpu_s and record.successes:
-            rounds[record.round].append(1e6 * record.server_cpu_s / record.successes)
-    return {number: fmean(values) for number, values in rounds.items()}
+    mine = (one for one in records if (one.load, one.service, one.mode) == (profile.table, profile.service, "turns"))
+    counted = [one for one in mine if not causes_against(one, Metric.CPU) and not is_thin(one)]
+    costs = [(one.round, 1e6 * one.server_cpu_s / (one.successes or 1)) for one in counted if one.server_cpu_s]
+    rounds = grouped(costs, lambda pair: pair[0])
+    return {number: fmean(cost for _, cost in of_round) for number, of_round in rounds.items()}
 
 
 def _last_line(said: str) -> str:

@@ -141,17 +141,11 @@ class MemoryRange:
 def memory_along(ranking: Ranking, lines: Sequence[Line]) -> tuple[MemoryRange, MemoryRange, float, float] | None:
     """Memory with a knob's smallest and largest value, then the smallest and the largest ratio within a line."""
     sizes = {row.service: row.memory_loaded_bytes for row in ranking.rows if row.memory_loaded_bytes}
-    ends: set[tuple[str, str]] = set()
-    low: list[int] = []
-    high: list[int] = []
-    for line in lines:
-        values = [value for value, name in line.services.items() if name in sizes]
-        if len(values) > 1:
-            ends.add((values[0], values[-1]))
-            low.append(sizes[line.services[values[0]]])
-            high.append(sizes[line.services[values[-1]]])
-    if len(ends) != 1:
+    known = [[(value, sizes[name]) for value, name in line.services.items() if name in sizes] for line in lines]
+    ends = [(of_line[0], of_line[-1]) for of_line in known if len(of_line) > 1]
+    if len({(first, last) for (first, _), (last, _) in ends}) != 1:
         return None
-    first, last = ends.pop()
+    (first, _), (last, _) = ends[0]
+    low, high = [size for (_, size), _ in ends], [size for _, (_, size) in ends]
     ratios = [after / before for before, after in zip(low, high, strict=True)]
     return MemoryRange(first, min(low), max(low)), MemoryRange(last, min(high), max(high)), min(ratios), max(ratios)

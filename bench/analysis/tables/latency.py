@@ -97,10 +97,7 @@ def _at(
 
 
 def _percentile(
-    metric: Metric,
-    table: PlannedTable,
-    rounds: Mapping[str, Mapping[int, Distribution]],
-    why: Mapping[str, str],
+    metric: Metric, table: PlannedTable, rounds: Mapping[str, Mapping[int, Distribution]], why: Mapping[str, str]
 ) -> Percentile:
     """The merged figures and bounds, without verdicts. They have every round in which the load ran; or `why` not."""
     figures, missing, at_most = dict[str, Figure](), dict[str, str](), dict[str, float]()

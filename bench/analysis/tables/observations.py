@@ -68,9 +68,8 @@ class TableRecords:
     @property
     def rounds(self) -> tuple[int, ...]:
         """The complete rounds: the last one only if it has every service of the round before."""
-        by_round: dict[int, set[str]] = defaultdict(set)
-        for record in self.records:
-            by_round[record.round].add(record.service)
+        rounds = grouped(self.records, lambda record: record.round)
+        by_round = {number: {record.service for record in of_round} for number, of_round in rounds.items()}
         numbers = sorted(by_round)
         if len(numbers) > 1 and not by_round[numbers[-1]] >= by_round[numbers[-2]]:
             numbers.pop()

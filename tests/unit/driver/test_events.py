@@ -191,8 +191,8 @@ def test_a_step_has_the_events_of_its_lines() -> None:
     assert step_of(json.loads(json.dumps(message))) == replace(
         step,
         events={
-            "a": EventScript((HUP,), "swapped", 4.0, 40.0, {"TELL_PID": "1", "BOOT_S": "2"}),
-            "b": EventScript((), "", 4.0, 30.0, {"TELL_PID": "1"}, repeats=3, containers=2),
+            "a": EventScript((HUP,), "swapped", 4.0, {"TELL_PID": "1", "BOOT_S": "2"}),
+            "b": EventScript((), "", 4.0, {"TELL_PID": "1"}, repeats=3, containers=2),
         },
     )
     assert step_of({"host": as_json(step), "planned": [{}, {}]}) == step
