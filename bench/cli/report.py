@@ -49,7 +49,6 @@ from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
 
-
 VERDICTS = "verdicts.jsonl"
 DATA: Mapping[str, str] = {"records.jsonl": "parquet", "events.jsonl": "events-parquet"}
 """Where a run's measurements and its events are, and the format in which the site also has them."""

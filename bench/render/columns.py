@@ -135,7 +135,7 @@ def _against_best(ranking: Ranking, row: RankedRow, *, verdict: bool = False) ->
 
 
 def against_words(ranking: Ranking, service: str, base: str) -> str:
-    """A service against another one: `-56 % (-65 to -45 %)`, or `no winner (-5 to +8 %)`; `–` if never compared."""
+    """A service against another one: `-56 % (-65 to -45 %)`, or `no winner (-5 to +8 %)`; `-` if never compared."""
     gap = ranking.ahead(service, base)
     return NOTHING if gap is None else _judged(ranking, gap, change_of(ranking.metric, gap))
 

@@ -49,11 +49,7 @@ def t_interval(mean: float, error: float | None, df: float, confidence: float) -
 
 
 def mean_interval(values: Sequence[float], confidence: float) -> Interval | None:
-<<<<<<< ours
-    """The t interval of the values' mean; None without two values that differ."""
-=======
     """The t interval of the mean of these values; None if they have no spread."""
->>>>>>> theirs
     if len(values) < 2 or (spread := stdev(values)) < LEAST_SPREAD:
         return None
     return t_interval(fmean(values), spread / math.sqrt(len(values)), len(values) - 1, confidence)

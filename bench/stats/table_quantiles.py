@@ -37,12 +37,7 @@ def merged_interval(merged: float, rounds: Iterable[float], confidence: float) -
     None for fewer than `LEAST_ROUNDS` rounds, or if they do not vary.
     """
     logs = [math.log(value) for value in rounds if value > 0]
-<<<<<<< ours
-    around = mean_interval(logs, confidence)
-    if len(logs) < LEAST_ROUNDS or merged <= 0 or around is None:
-=======
     if len(logs) < LEAST_ROUNDS or merged <= 0 or (around := mean_interval(logs, confidence)) is None:
->>>>>>> theirs
         return None
     mean = fmean(logs)
     return Interval(merged * math.exp(around.low - mean), merged * math.exp(around.high - mean), confidence)

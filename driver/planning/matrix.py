@@ -80,17 +80,9 @@ def main(argv: list[str]) -> int:
     if request.verb == "plan":
         need_results(ROOT / "results")
     machines, lists = check_machines(request), read_lists(ROOT)
-    if request.verb == "names":
-        _print(list_of(lists, request.names, request.selection))
+    if _listed(request, lists):
         return 0
-    planned_here = harness.can_plan()
-    if not planned_here and not os.environ.get(TWO_REFS) and not LOCAL.exists():
-        names = names_in(request.selection, lists)
-        if request.verb == "list" and not (request.own or request.packages or request.again):
-            _print(selected(names, lists))
-            warn("the cells and how long they take are planned in an image that scripts/setup.sh builds, once")
-            return 0
-    if not request.set_up and not (request.verb == "list" and planned_here):
+    if not request.set_up and not (request.verb == "list" and harness.can_plan()):
         set_up()
     with ExitStack() as files:
         folder, bases = repeat(request) if request.again else ("", "")
@@ -116,6 +108,21 @@ def main(argv: list[str]) -> int:
     if chosen:
         contexts.place_run(open_run(name), chosen)
     return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
+
+
+def _listed(request: Request, lists: dict[str, dict[str, str]]) -> bool:
+    """Print the list that is asked for if that needs no set-up; also refuses names that are unknown."""
+    if request.verb == "names":
+        _print(list_of(lists, request.names, request.selection))
+        return True
+    if harness.can_plan() or os.environ.get(TWO_REFS) or LOCAL.exists():
+        return False
+    names = names_in(request.selection, lists)
+    if request.verb != "list" or request.own or request.packages or request.again:
+        return False
+    _print(selected(names, lists))
+    warn("the cells and how long they take are planned in an image that scripts/setup.sh builds, once")
+    return True
 
 
 def _print(named: Named) -> None:

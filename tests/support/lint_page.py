@@ -1,8 +1,8 @@
 """Lints and checks the format of the page's JavaScript with Biome: `python3 tests/support/lint_page.py`.
 
 The files in bench/render/page/app share one scope, because the page joins them to one function. They are linted as that
-function: in single files, names from other files would be undeclared, and functions for other files unused. The site's
-finder, which uses some of them, is in a scope of its own within it. Positions are printed relative to the original file.
+function: in single files, names from other files would be undeclared, and functions for other files unused. The
+site's finder, which uses some of them, is in a scope of its own within it. Positions are relative to the original file.
 """
 
 from __future__ import annotations

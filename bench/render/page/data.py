@@ -267,10 +267,7 @@ def _cells(
         values = [record.goodput for record in cell.counted if record.goodput is not None]
         valid = len(cell.valid) if values else 0
         ceiling = ceilings.of(first)
-<<<<<<< ours
-=======
         # A single round and identical rounds have no interval.
->>>>>>> theirs
         around = mean_interval(values, CONFIDENCE)
         rows.append(
             {

@@ -15,8 +15,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from captured import Capture
 from built_runs import exported
+from captured import Capture
 from golden import same_as
 from loop_runs import block, write_window
 from make_run import entry, mark_measured, output_of, plan_lines, write_measurement, write_run

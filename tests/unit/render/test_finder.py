@@ -55,23 +55,29 @@ def happened(service: str, event: str = "reload", case: str = "", **more: Any) -
     return cell | {"lost": 0, "sent": 100, "figures": {}} | more
 
 
-OLD = facts(20, "AMD EPYC"), [
-    place("hypercorn", 1, 10),
-    place("uvicorn", 2, 20, 50),
-    p99("uvicorn", 500, 0.001),
-    p99("uvicorn", 1000, 0.003),
-    p99("hypercorn", 1000, None),
-]
-NEW = facts(24, "Intel Xeon"), [
-    place("uvicorn", 1, 30, 60),
-    place("granian-asgi", 2, 25, 40),
-    p99("granian-asgi", 1000, None, 0.009),
-    happened("uvicorn", lost=2),
-    happened("granian-asgi"),
-    happened("hypercorn", **CANNOT),
-    happened("uvicorn", "idle-close", figures={"idle_s": [5.0]}),
-    happened("granian-asgi", "idle-close", figures={"idle_s": [1e-6]}),
-]
+OLD = (
+    facts(20, "AMD EPYC"),
+    [
+        place("hypercorn", 1, 10),
+        place("uvicorn", 2, 20, 50),
+        p99("uvicorn", 500, 0.001),
+        p99("uvicorn", 1000, 0.003),
+        p99("hypercorn", 1000, None),
+    ],
+)
+NEW = (
+    facts(24, "Intel Xeon"),
+    [
+        place("uvicorn", 1, 30, 60),
+        place("granian-asgi", 2, 25, 40),
+        p99("granian-asgi", 1000, None, 0.009),
+        happened("uvicorn", lost=2),
+        happened("granian-asgi"),
+        happened("hypercorn", **CANNOT),
+        happened("uvicorn", "idle-close", figures={"idle_s": [5.0]}),
+        happened("granian-asgi", "idle-close", figures={"idle_s": [1e-6]}),
+    ],
+)
 
 
 def data(**runs: tuple[RunFacts, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -148,7 +154,9 @@ def never(page: Page) -> dict[str, str]:
     """Names of services by what was never measured of them."""
     page.evaluate("document.querySelectorAll('#finder-results li details').forEach(one => (one.open = true))")
     texts = page.locator("#finder-results li").all_inner_texts()
-    return {re.sub(r" \(\d+\)$", "", what): names.strip() for what, _, names in (text.partition("\n") for text in texts)}
+    return {
+        re.sub(r" \(\d+\)$", "", what): names.strip() for what, _, names in (text.partition("\n") for text in texts)
+    }
 
 
 def test_figures_of_two_machines_are_never_in_one_order(front: Path, opened: Opened) -> None:
@@ -164,21 +172,22 @@ def test_figures_of_two_machines_are_never_in_one_order(front: Path, opened: Ope
 
 
 @pytest.mark.parametrize(
-    ("pick", "found", "lacks", "failed"),
+    ("pick", "held"),
     [
         # The newest run with a p99 of Uvicorn; a bound above the limit is no figure.
-        ("p99=5", [("old", ["uvicorn"])], {f"p99, under {LOAD}": {"granian-asgi", "hypercorn"}}, 0),
-        ("p99=9", [("old", ["uvicorn"]), ("new", ["granian-asgi"])], {f"p99, under {LOAD}": {"hypercorn"}}, 0),
-        ("p99=2", [], {f"p99, under {LOAD}": {"granian-asgi", "hypercorn"}}, 1),
+        ("p99=5", ([("old", ["uvicorn"])], {f"p99, under {LOAD}": {"granian-asgi", "hypercorn"}}, 0)),
+        ("p99=9", ([("old", ["uvicorn"]), ("new", ["granian-asgi"])], {f"p99, under {LOAD}": {"hypercorn"}}, 0)),
+        ("p99=2", ([], {f"p99, under {LOAD}": {"granian-asgi", "hypercorn"}}, 1)),
         # In its newest run Uvicorn needs more: that an earlier one would do does not count.
-        ("memory=55", [("new", ["granian-asgi"])], {f"memory, under {LOAD}": {"hypercorn"}}, 1),
-        ("reload=yes", [("new", ["granian-asgi"])], {"what a reload loses": {"hypercorn (not supported)"}}, 1),
-        ("keeps=yes", [("new", ["uvicorn"])], {"whether it keeps connections": {"hypercorn"}}, 1),
+        ("memory=55", ([("new", ["granian-asgi"])], {f"memory, under {LOAD}": {"hypercorn"}}, 1)),
+        ("reload=yes", ([("new", ["granian-asgi"])], {"what a reload loses": {"hypercorn (not supported)"}}, 1)),
+        ("keeps=yes", ([("new", ["uvicorn"])], {"whether it keeps connections": {"hypercorn"}}, 1)),
     ],
 )
 def test_what_was_never_measured_is_neither_held_nor_failed(
-    front: Path, opened: Opened, pick: str, found: list[Any], lacks: dict[str, set[str]], failed: int
+    front: Path, opened: Opened, pick: str, held: tuple[list[Any], dict[str, set[str]], int]
 ) -> None:
+    found, lacks, failed = held
     page = opened(front, f"#framework=fastapi&{pick}")
     assert tables(page) == found
     said = {what: {*names.replace(" with FastAPI", "").split(", ")} for what, names in never(page).items()}

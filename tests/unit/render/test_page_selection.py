@@ -197,7 +197,10 @@ def test_the_first_picture_and_a_filter_cost_as_much_as_on_a_small_page(
     large, small = (work_of(browser, file) for file in (stacks, ranked_page(tmp_path / "few", two_tables())))
     with capsys.disabled():
         for name, (work, long) in (("177 stacks", large), ("8 stacks", small)):
-            print(f"\n{name}:", {what: {key: round(value or 0) for key, value in one.items()} for what, one in work.items()})
+            print(
+                f"\n{name}:",
+                {what: {key: round(value or 0) for key, value in one.items()} for what, one in work.items()},
+            )
             print("  tasks of 50 ms or more:", long)
     for what, cost in large[0].items():
         assert cost["made"] < 3 * small[0][what]["made"] + 100, what

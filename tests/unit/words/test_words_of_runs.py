@@ -15,7 +15,7 @@ from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 
 from bench.analysis.findings import findings_of
 from bench.analysis.runs.host_state import HostState
-from bench.analysis.tables.ranking import Ceiling, Contrast, Ranking
+from bench.analysis.tables.ranking import Ceiling, Ranking
 from bench.core.service_settings import Settings
 from bench.matrix.flags import parse_flags
 from bench.matrix.packages import Pins
