@@ -114,7 +114,7 @@ def _head(number: int, column: RankingColumn, against: str) -> Head:
     if column.figure:
         # Only the names of percentiles are needed to tell columns with one unit apart.
         unit += f" {column.name}" if column.unit == "ms" else ""
-        return Head(title, f"bar f{number}", unit, column is REQUESTS)
+        return Head(title, f"barred f{number}", unit, column is REQUESTS)
     kind = "against" if column.name == against else column.name if column.left else "figure"
     return Head(title, kind, "", falling=False)
 

@@ -162,7 +162,10 @@ def cells(made: Page, column: str, table: int = 1) -> list[str]:
     matches = [at for at, head in enumerate(heads, 1) if head == column or head.startswith(f"{column} ")]
     number = heads.index(column) + 1 if column in heads else matches[0]
     rows = made.locator(f"#ranking-{table} .bars tbody tr:visible > :nth-child({number})").all_inner_texts()
-    return [text.strip().split("\n")[0] for text in rows]
+    return [
+        re.sub(r" \d+$", "", text.strip().split("\n")[0]) if column == "service" else text.strip().split("\n")[0]
+        for text in rows
+    ]
 
 
 def numbers(texts: list[str]) -> list[float]:

@@ -105,15 +105,24 @@ function compareRows(table) {
   if (asWritten || against < 0 || base >= ranking.ranked || (base && !pairs)) return;
   table.words ??= rows.map((row) => row.cells[against].textContent);
   scaleBars(table, base);
-  const words = base ? pairs[DATA.rankings.indexOf(ranking)].against[base].split("\n") : table.words;
-  const name = isPicked ? ranking.labels[base] : base ? "the best shown" : "the best";
-  table.heads[against].textContent = filled(ranking.against, [name]);
-  const own = isPicked ? "picked" : base ? "best shown" : words[0];
+  table.heads[against].textContent = filled(ranking.against, [baseName(table, base, isPicked)]);
+  writeComparisons(table, base, isPicked ? "picked" : base ? "best shown" : table.words[0]);
+}
+
+function baseName({ ranking }, base, isPicked) {
+  if (isPicked) return ranking.labels[base];
+  return base ? "the best shown" : "the best";
+}
+
+/** Writes each row's verdict against the base, and `own` in the base's row. */
+function writeComparisons({ ranking, left, rows, against, words }, base, own) {
+  const compared = base ? pairs[DATA.rankings.indexOf(ranking)].against[base].split("\n") : words;
   for (const place of left) {
     const cell = rows[place].cells[against];
-    const text = place === base ? own : place < ranking.ranked ? words[place] : table.words[place];
+    const verdict = place < ranking.ranked ? compared[place] : words[place];
+    const text = place === base ? own : verdict;
     if (cell.textContent !== text) cell.firstChild.textContent = text;
-    rows[place].classList.toggle("base", place === base && own !== table.words[0]);
+    rows[place].classList.toggle("base", place === base && own !== words[0]);
   }
 }
 
@@ -121,7 +130,7 @@ function compareRows(table) {
 function scaleBars({ element, rows, heads, left }, base) {
   const figure = (place, column, name) => Number(rows[place].cells[column].style.getPropertyValue(name));
   for (const [column, head] of heads.entries()) {
-    if (!head.classList.contains("bar")) continue;
+    if (!head.classList.contains("barred")) continue;
     element.style.setProperty(`--m${column}`, Math.max(...left.map((place) => figure(place, column, "--h"))) || 1);
     element.style.setProperty(`--b${column}`, figure(base, column, "--v") || -1);
   }
