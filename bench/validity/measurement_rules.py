@@ -51,18 +51,8 @@ def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
     if evidence.outcome != MEASURED:
         first = Cause(evidence.outcome, evidence.detail)
         return (first, *_client_fault(evidence), *_memory(evidence), *_server(evidence), *_clock(evidence))
-    return (
-        *_errors(evidence),
-        *_client_fault(evidence),
-        *_load(evidence),
-        *_memory(evidence),
-        *_server(evidence),
-        *_clock(evidence),
-        *_arithmetic(evidence),
-        *_output(evidence),
-        *_late(evidence),
-        *_changed(evidence),
-    )
+    rules = (_errors, _client_fault, _load, _memory, _server, _clock, _arithmetic, _output, _late, _changed)
+    return tuple(cause for rule in rules for cause in rule(evidence))
 
 
 def _errors(evidence: Evidence) -> Iterator[Cause]:
