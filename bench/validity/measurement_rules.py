@@ -116,10 +116,8 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     # A turn, and a load that leads in, may use connections that were opened before it.
     least = MIN_SENT * (parsed.requests or 0) - (planned.connections or 0)
     if not planned.keepalive and evidence.opened is not None and evidence.opened < least:
-        yield (
-            f"{evidence.opened} connections opened for {parsed.requests} requests: the service does not close them,"
-            f" although {planned.tool} asks for it"
-        )
+        few = f"{evidence.opened} connections opened for {parsed.requests} requests"
+        yield f"{few}: the service does not close them, although {planned.tool} asks for it"
     if planned.rate is not None and sent is not None:
         too_few = planned.open_loop and sent < MIN_SENT * planned.rate
         # Allow one request more: at low rates it exceeds the relative tolerance.
