@@ -61,17 +61,10 @@ def compared(folder: str) -> Iterator[Compared]:
         other = long.get(_key(line))
         if other is None or Level.read(line["level"]).turn_s:
             continue
-        verdicts = {line["verdict"], other["verdict"]}
-        yield Compared(
-            f"{line['scenario']} {line['tool']} {line['level']}",
-            f"{line['a']} to {line['b']}",
-            line["difference"],
-            other["difference"],
-            line["interval"],
-            other["interval"],
-            line["verdict"] in (FASTER, SLOWER),
-            verdicts == {FASTER, SLOWER},
-        )
+        table, pair = f"{line['scenario']} {line['tool']} {line['level']}", f"{line['a']} to {line['b']}"
+        figures = (line["difference"], other["difference"], line["interval"], other["interval"])
+        opposite = {line["verdict"], other["verdict"]} == {FASTER, SLOWER}
+        yield Compared(table, pair, *figures, line["verdict"] in (FASTER, SLOWER), opposite)
 
 
 def _key(line: dict[str, Any]) -> tuple[str, ...]:

@@ -39,13 +39,9 @@ def costs_of(services: Services, starts: Mapping[str, float | None]) -> Iterator
         start_s = _samples("start_s", records)
         if not start_s.values and (verified := starts.get(service)) is not None:
             start_s = Observed((verified,), "")
-        yield ServiceCosts(
-            service,
-            _samples("memory_idle_bytes", records),
-            _samples("memory_loaded_bytes", [record for record in records if record.valid]),
-            start_s,
-            _samples("image_bytes", records),
-        )
+        idle, image = _samples("memory_idle_bytes", records), _samples("image_bytes", records)
+        loaded = _samples("memory_loaded_bytes", [record for record in records if record.valid])
+        yield ServiceCosts(service, idle, loaded, start_s, image)
 
 
 def _samples(name: str, records: Sequence[Record]) -> Observed:

@@ -71,16 +71,9 @@ class Result:
         checks = [asdict(outcome) for outcome in self.outcomes]
         for one in checks:
             del one["late"], one["answered"]
-        value: dict[str, object] = {
-            "schema": SCHEMA,
-            "service": service,
-            "interface": interface,
-            **self.counts(),
-            # Of schema 1: a service is only asked for the routes that it offers.
-            "skipped": 0,
-            "missing": {},
-            "checks": checks,
-        }
+        value: dict[str, object] = {"schema": SCHEMA, "service": service, "interface": interface, **self.counts()}
+        # Of schema 1: a service is only asked for the routes that it offers.
+        value |= {"skipped": 0, "missing": {}, "checks": checks}
         return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 

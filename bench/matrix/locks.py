@@ -57,12 +57,9 @@ def needs(matrix: Matrix, python: str) -> tuple[list[str], list[str], list[str]]
         for package in preset.packages
         if any(s.stack in preset.stacks and not with_package(matrix, s, package).skip for s in services)
     }
-    selftests = [f.folder for f in matrix.selftests.values()] if python == matrix.default_python else []
-    return (
-        sorted({s.server.name for s in services}),
-        sorted({s.framework.name for s in services} | set(selftests)),
-        sorted(packages),
-    )
+    servers, folders = {s.server.name for s in services}, {s.framework.name for s in services}
+    folders |= {f.folder for f in matrix.selftests.values()} if python == matrix.default_python else set()
+    return sorted(servers), sorted(folders), sorted(packages)
 
 
 def locks(matrix: Matrix, python: str) -> Iterator[Lock]:

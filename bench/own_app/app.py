@@ -61,10 +61,8 @@ class OwnApp:
         """run.json's entry."""
         # `GET / → 302` if the right response is a redirect.
         requests = [" → ".join(map(str, (one.title, *self.redirects((one,))))) for one in self.targets]
-        targets = [
-            {"scenario": one.name, "request": request, "weight": one.weight}
-            for one, request in zip(self.targets, requests, strict=True)
-        ]
+        pairs = zip(self.targets, requests, strict=True)
+        targets = [{"scenario": one.name, "request": request, "weight": one.weight} for one, request in pairs]
         return {name: getattr(self, name) for name in FACTS} | {"targets": targets}
 
     def redirects(self, targets: Collection[Target]) -> tuple[int, ...]:

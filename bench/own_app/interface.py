@@ -144,22 +144,17 @@ class _Module:
         if not self.reader.follows(node):
             return None
         returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
-        return self.of_values(
-            value
-            for one in returned
-            for value in (_values(node, one.id) if isinstance(one, ast.Name) else [one])
-            if value is not node
-        )
+        named = (value for one in returned for value in (_values(node, one.id) if isinstance(one, ast.Name) else [one]))
+        return self.of_values(value for value in named if value is not node)
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
     """(name in the module, full name) of everything that it imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (
-                (one.asname or one.name.split(".")[0], one.name if one.asname else one.name.split(".")[0])
-                for one in node.names
-            )
+            for one in node.names:
+                top = one.name.partition(".")[0]
+                yield one.asname or top, one.name if one.asname else top
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             origin = ".".join([*filter(None, above), *([node.module] if node.module else [])])

@@ -111,12 +111,8 @@ def constraints(
             elsewhere[f"{package.name} (from {package.origin})"] = None
     ambiguous = {key: len(own) > 1 and not all(one.marker for one in own.values()) for key, own in versions.items()}
     several = [key for key in versions if ambiguous[key]]
-    lines = [
-        package.line(package.marker if len(packages) > 1 else "")
-        for key, packages in versions.items()
-        if key not in several
-        for package in packages.values()
-    ]
+    known = [packages.values() for key, packages in versions.items() if not ambiguous[key]]
+    lines = [package.line(package.marker if len(packages) > 1 else "") for packages in known for package in packages]
     unpinned = [*(f"{key} ({len(versions[key])} versions)" for key in several), *elsewhere]
     but = f", except for {listed(unpinned)}" if unpinned else ""
     lock = shown or name

@@ -117,14 +117,9 @@ class Progress:
 
     def after(self, step: Step, status: LiveStatus) -> Progress:
         """The progress after this step."""
-        return replace(
-            self,
-            done=self.done + 1,
-            not_valid=self.not_valid + (not status.valid),
-            left=self.left - step.seconds,
-            spent=self.spent + step.seconds,
-            last=status.short,
-        )
+        done, not_valid = self.done + 1, self.not_valid + (not status.valid)
+        left, spent = self.left - step.seconds, self.spent + step.seconds
+        return replace(self, done=done, not_valid=not_valid, left=left, spent=spent, last=status.short)
 
     def expected(self, seconds: float, now: float) -> float:
         """How many planned seconds fit into `seconds`, judging by how long the steps done really took."""

@@ -159,16 +159,10 @@ def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data
     kept = [one for one in observations if sizes[one.window] > 1]
     window_names, window = np.unique(np.array([one.window for one in kept], dtype=int), return_inverse=True)
     round_names, number = np.unique(np.array([one.round for one in kept], dtype=int), return_inverse=True)
-    return Data(
-        window_names,
-        round_names,
-        window,
-        number,
-        np.array([place[one.service] for one in kept], dtype=int),
-        np.array([one.value for one in kept], dtype=float),
-        np.array([math.nan if one.steady is None else one.value - one.steady for one in kept], dtype=float),
-        len(place),
-    )
+    service = np.array([place[one.service] for one in kept], dtype=int)
+    value = np.array([one.value for one in kept], dtype=float)
+    excess = np.array([math.nan if one.steady is None else one.value - one.steady for one in kept], dtype=float)
+    return Data(window_names, round_names, window, number, service, value, excess, len(place))
 
 
 OF_OTHERS = 2.0

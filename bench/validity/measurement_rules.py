@@ -51,18 +51,8 @@ def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
     if evidence.outcome != MEASURED:
         first = Cause(evidence.outcome, evidence.detail)
         return (first, *_client_fault(evidence), *_memory(evidence), *_server(evidence), *_clock(evidence))
-    return (
-        *_errors(evidence),
-        *_client_fault(evidence),
-        *_load(evidence),
-        *_memory(evidence),
-        *_server(evidence),
-        *_clock(evidence),
-        *_arithmetic(evidence),
-        *_output(evidence),
-        *_late(evidence),
-        *_changed(evidence),
-    )
+    rules = (_errors, _client_fault, _load, _memory, _server, _clock, _arithmetic, _output, _late, _changed)
+    return tuple(cause for rule in rules for cause in rule(evidence))
 
 
 def _errors(evidence: Evidence) -> Iterator[Cause]:
@@ -126,10 +116,8 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     # A turn, and a load that leads in, may use connections that were opened before it.
     least = MIN_SENT * (parsed.requests or 0) - (planned.connections or 0)
     if not planned.keepalive and evidence.opened is not None and evidence.opened < least:
-        yield (
-            f"{evidence.opened} connections opened for {parsed.requests} requests: the service does not close them,"
-            f" although {planned.tool} asks for it"
-        )
+        few = f"{evidence.opened} connections opened for {parsed.requests} requests"
+        yield f"{few}: the service does not close them, although {planned.tool} asks for it"
     if planned.rate is not None and sent is not None:
         too_few = planned.open_loop and sent < MIN_SENT * planned.rate
         # Allow one request more: at low rates it exceeds the relative tolerance.

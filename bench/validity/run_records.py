@@ -15,13 +15,9 @@ from bench.validity.run_rules import apply_run_rules
 Seen = Callable[[Raw], object]
 """Called with the raw files of each measurement, so that they are read only once."""
 
-NULL_FACTS = ServiceFacts(
-    name="null",
-    missing=dict.fromkeys(
-        ("image_id", "base_label", "python_build", "packages_file", "packages_sha256"), "the null server has no Python"
-    ),
-    idle={"null": "the null server is a control"},
-)
+_NOT_KNOWN = ("image_id", "base_label", "python_build", "packages_file", "packages_sha256")
+_MISSING = dict.fromkeys(_NOT_KNOWN, "the null server has no Python")
+NULL_FACTS = ServiceFacts(name="null", missing=_MISSING, idle={"null": "the null server is a control"})
 
 
 def service_names(source: Run) -> list[str]:

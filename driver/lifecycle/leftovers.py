@@ -61,8 +61,6 @@ def remove_left(run: Run) -> None:
 
 def _left_of_run(run: Run) -> list[str] | None:
     """Ids of its containers and networks; None if Docker fails."""
-    listings = [
-        docker(*words, "--quiet", "--filter", f"label={run.label}", check=False)
-        for words in (("ps", "--all"), ("network", "ls"))
-    ]
+    ids = ("--quiet", "--filter", f"label={run.label}")
+    listings = [docker(*words, *ids, check=False) for words in (("ps", "--all"), ("network", "ls"))]
     return None if any(done.status for done in listings) else [word for done in listings for word in done.out.split()]

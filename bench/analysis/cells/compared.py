@@ -46,11 +46,8 @@ class Compared:
 
     def ratios(self) -> Mapping[str, Ratio]:
         """The ratio of requests/s, and those of the percentiles that the published comparison has, too."""
-        ratios = {
-            name: _ratio(self.base, self.cell, figure)
-            for name, figure in FIGURES.items()
-            if name == "goodput" or name in self.published
-        }
+        wanted = {name: figure for name, figure in FIGURES.items() if name == "goodput" or name in self.published}
+        ratios = {name: _ratio(self.base, self.cell, figure) for name, figure in wanted.items()}
         return {name: ratio for name, ratio in ratios.items() if ratio is not None}
 
 

@@ -42,10 +42,8 @@ def knees_of(cells: Iterable[Cell]) -> Knees:
     """The results of the searches among these cells."""
     searches = (cell for cell in cells if cell.first.level.searched)
     groups = grouped(searches, lambda cell: (cell.first.scenario, cell.first.level))
-    return {
-        place: sorted((_knee(one.service, one.records) for one in own), key=lambda one: (-(one.rate or 0), one.service))
-        for place, own in groups.items()
-    }
+    knees = {place: [_knee(one.service, one.records) for one in own] for place, own in groups.items()}
+    return {place: sorted(own, key=lambda one: (-(one.rate or 0), one.service)) for place, own in knees.items()}
 
 
 def _knee(service: str, rounds: Sequence[Record]) -> Knee:

@@ -98,13 +98,9 @@ def read_distribution(path: str, record: Record) -> Distribution | None:
     if counts is None or not _whole([requests, facts.get("max_ns")]):
         return None
     lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
-    return Distribution(
-        int(requests or 0),
-        counts,
-        _counts(mapping(facts.get("due")), requests) or counts,
-        round(1e9 * lag.lag_s["p50"]) if lag else 0,
-        round((record.rate or 0) * (record.asked_s or 0)),
-    )
+    scheduled = _counts(mapping(facts.get("due")), requests) or counts
+    behind_ns, due = round(1e9 * lag.lag_s["p50"]) if lag else 0, round((record.rate or 0) * (record.asked_s or 0))
+    return Distribution(int(requests or 0), counts, scheduled, behind_ns, due)
 
 
 def _counts(facts: Mapping[str, Any], requests: Any) -> dict[int, int] | None:

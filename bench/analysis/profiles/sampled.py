@@ -143,13 +143,8 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
         words = f"it had to wait for a CPU that other programs used for {starved:.0%} of its time"
         return replace(none, starved=True, missing=words)
     cost_us = 1e6 * (record.server_cpu_s or 0) / (record.successes or 1)
-    return replace(
-        none,
-        stacks=counts,
-        cost_us=cost_us,
-        seen=ran if ran < LEAST_SEEN else 1.0,
-        alike=dispersion([self_counts(part) for part in parts]),
-    )
+    seen, alike = ran if ran < LEAST_SEEN else 1.0, dispersion([self_counts(part) for part in parts])
+    return replace(none, stacks=counts, cost_us=cost_us, seen=seen, alike=alike)
 
 
 def _why_none(record: Record, detail: str, samples: int | None, said: str) -> str:

@@ -44,11 +44,8 @@ class Why:
 def explanations(ranking: Ranking, profiles: Iterable[Profile], records: Sequence[Record]) -> list[Why]:
     """The findings on each contrast with both sides sampled; called ones first, from the top of the table down."""
     known = {one.service: one for one in profiles if not one.missing}
-    return [
-        _why(one, known[one.a], known[one.b], records)
-        for one in nearest_the_top(ranking)
-        if one.a in known and one.b in known
-    ]
+    sampled = [one for one in nearest_the_top(ranking) if one.a in known and one.b in known]
+    return [_why(one, known[one.a], known[one.b], records) for one in sampled]
 
 
 def _why(contrast: Contrast, base: Profile, head: Profile, records: Sequence[Record]) -> Why:
@@ -69,10 +66,8 @@ def _findings(
     names = {name for found in counts for name in found}
     differences = []
     for name in names:
-        base, head = (
-            (found.get(name, 0) / side.alike, side.samples / side.alike)
-            for found, side in zip(counts, sides, strict=True)
-        )
+        sampled = zip(counts, sides, strict=True)
+        base, head = ((found.get(name, 0) / side.alike, side.samples / side.alike) for found, side in sampled)
         differences.append(CostDifference(name, shift(costs, base, head, len(names))))
     shown = [one for one in differences if one.shift.shown]
     shown.sort(key=lambda one: (-abs(one.shift.difference), one.name))

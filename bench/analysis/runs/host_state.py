@@ -49,10 +49,6 @@ def host_state(root: Path = Path("/"), pause: Callable[[float], object] = time.s
     busy, steal = cpu_shares(before, text_of(root / "proc/stat"))
     supplies = root.glob("sys/class/power_supply/*")
     states = [text_of(path / "status") for path in supplies if text_of(path / "type") == "Battery"]
-    return HostState(
-        cpus=os.cpu_count(),
-        busy=busy,
-        steal=steal,
-        governors=tuple(sorted({text_of(path) for path in root.glob(GOVERNORS)} - {""})),
-        on_battery="Discharging" in states if states else None,
-    )
+    on_battery = "Discharging" in states if states else None
+    governors = tuple(sorted({text_of(path) for path in root.glob(GOVERNORS)} - {""}))
+    return HostState(cpus=os.cpu_count(), busy=busy, steal=steal, governors=governors, on_battery=on_battery)

@@ -97,15 +97,11 @@ def judge_tables(
 
     def beside(table: PlannedTable) -> Iterable[TableLatency]:
         """Latency at its common rates, except rates that have a table of their own."""
-        of_table = (at.get((table.scenario, level)) for level in (*table.shares, table.level))
-        return (
-            one for one in of_table if one and (not table.shares or (table.scenario, one.tool, one.level) not in keys)
-        )
+        of_table = filter(None, (at.get((table.scenario, level)) for level in (*table.shares, table.level)))
+        return (one for one in of_table if not table.shares or (table.scenario, one.tool, one.level) not in keys)
 
-    return tuple(
-        replace(_ranking(one, absent or {}, facts), latencies=(*beside(table),))
-        for one, table in zip(by_table(tables, records), tables, strict=True)
-    )
+    measured = by_table(tables, records)
+    return tuple(replace(_ranking(one, absent or {}, facts), latencies=(*beside(one.table),)) for one in measured)
 
 
 def looks_reached(facts: RunFacts, records: Iterable[Record]) -> dict[LoadKey, int]:

@@ -50,10 +50,8 @@ def latencies_of(table: PlannedTable, records: Iterable[Record], loaded: AtCommo
         return ()
     at_rate = [one for one in records if one.mode == "rate" and one.scenario == table.scenario]
     of_table = [record for record in at_rate if record.service in table.services]
-    return tuple(
-        _at(table, level, rates, [record for record in of_table if record.level == level], loaded.distributions)
-        for level in table.shares
-    )
+    by_level = {level: [record for record in of_table if record.level == level] for level in table.shares}
+    return tuple(_at(table, level, rates, own, loaded.distributions) for level, own in by_level.items())
 
 
 def _at(

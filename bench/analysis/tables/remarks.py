@@ -7,13 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.tables.observations import (
-    TableRecords,
-    bound_by_loadgen,
-    causes_against,
-    left_out,
-    value_of,
-)
+from bench.analysis.tables.observations import TableRecords, bound_by_loadgen, causes_against, left_out, value_of
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Idles,
@@ -35,12 +29,7 @@ from bench.validity.run_rules import BOUND, BUSY, workers_of
 
 
 def remarks_on(
-    measured: TableRecords,
-    service: str,
-    ranked: RankedService | None,
-    *,
-    absent: str,
-    facts: RunFacts,
+    measured: TableRecords, service: str, ranked: RankedService | None, *, absent: str, facts: RunFacts
 ) -> Iterator[Remark]:
     """The remarks on a service, starting with what keeps it from a rank; `absent`: why it has no record."""
     records, metric = measured.of(service), measured.metric
