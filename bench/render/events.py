@@ -8,8 +8,9 @@ from bench.analysis.events import EventCell, Kind
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
 from bench.stats.event_counts import LEAST_ROUNDS, UNSEEN, UNSEEN_SHARE, unseen_one_in
-from bench.words.event_cells import outcome_words, seconds_words, span
+from bench.words.event_cells import outcome_words
 from bench.words.event_losses import counted_in
+from bench.words.event_words import seconds_words, span
 from bench.words.events import DefaultText, EventRowText, EventsText
 
 DIFFER, LOAD = "do they differ?", "load, client timeout"
@@ -39,32 +40,20 @@ def counts_table(events: EventsText) -> Table:
     tested = any(row.row.contrasts for row in events.rows) and rounds >= LEAST_ROUNDS
     how = HOW + TESTED.format(rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE) * tested
     notes = (how, *_at_once(events), *events.aside, *([FLOOR] if "null" in events.table.services else []))
-    if events.services_down:
-        return _services_down(events, notes)
 
     def cell(service: str) -> Callable[[EventRowText], str]:
-        return lambda row: row.cells[service].line()
+        return lambda row: row.cells[service].head if events.services_down else row.cells[service].line()
 
+    load: Column[EventRowText] = Column(LOAD, lambda row: row.load)
     columns: list[Column[EventRowText]] = [
         Column("event", lambda row: row.name, left=True),
-        Column(LOAD, lambda row: row.load),
+        *([] if events.services_down else [load]),
         *(Column(events.labels[name], cell(name), left=True) for name in events.table.services),
         Column(DIFFER, lambda row: row.differ, left=True),
+        *([load] if events.services_down else []),
     ]
-    return table_of(events.title, columns, events.rows, notes)
-
-
-def _services_down(events: EventsText, notes: Sequence[str]) -> Table:
-    def event(place: int) -> Callable[[tuple[str, list[str]]], str]:
-        return lambda line: line[1][place]
-
-    lines = [(events.labels[name], [row.cells[name].head for row in events.rows]) for name in events.table.services]
-    lines += [(DIFFER, [row.differ for row in events.rows]), (LOAD, [row.load for row in events.rows])]
-    columns: list[Column[tuple[str, list[str]]]] = [
-        Column("service", lambda line: line[0], left=True),
-        *(Column(row.name, event(place), left=True) for place, row in enumerate(events.rows)),
-    ]
-    return table_of(events.title, columns, lines, notes)
+    table = table_of(events.title, columns, events.rows, notes)
+    return table.turned("service") if events.services_down else table
 
 
 def _at_once(events: EventsText) -> Iterator[str]:

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 from known_server import happened, wrong
 
-from bench.analysis.events import EventCell, connections_of
+from bench.analysis.events import EventCell
+from bench.events.balance.figures import connections_of
+from bench.events.memory.words import growth_of
 from bench.plan.event import Event, Phase
-from bench.plan.events import EVENTS, kind_of
+from bench.plan.events import EVENTS, cases_of
 from bench.records.event import EventRecord, Fate
 from bench.records.event_window import end_of, read_log
 from bench.stats.event_counts import STEADY, TOO_SHORT
 from bench.tools.sockets import REQUESTS
 from bench.words.event_cells import cell_words
-from calibration.events import Known
+from calibration.checks import Known
 from driver.messages import Action
 
 KNOWN = Known(drops=0, back_s=0.2, exit_s=0.2, slow=200, stall_s=0.1, idle_s=20)
@@ -25,9 +27,7 @@ LEAKS = replace(KNOWN, leak=100)
 
 
 def case(name: str) -> Event:
-    kind = kind_of(name)
-    assert kind
-    return kind.cases[0]
+    return cases_of(name)[0]
 
 
 FIRST_S = 2.0
@@ -47,8 +47,7 @@ SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, poo
 def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, known: Known, word: str) -> None:
     record, told = happened(tmp_path, SHORT, known)
     assert not wrong(record, known)
-    cell = cell_of(record)
-    assert cell.growth and cell.growth.word == word
+    assert growth_of(cell_of(record)).word == word
     # wrk does not count requests in flight when a part ends.
     assert 0 <= told["answered"] - record.answered <= 7 * 8 + 1
     assert len(record.points) == 7 and record.fates == {Fate.ANSWERED: record.sent}
