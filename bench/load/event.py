@@ -129,13 +129,6 @@ def asked_of(task: Task) -> str:
     return " ".join((task.load.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
 
 
-def find_capacity(task: Task) -> Capacity:
-    """Measure the service's capacity; nothing else may be loaded meanwhile."""
-    capacity = Capacity(_capacity(task), task.planned.id)
-    time.sleep(QUIET_S)
-    return capacity
-
-
 def know(task: Task, capacity: Capacity) -> None:
     """Save the service's capacity, the pids of its workers, and the expected body."""
     event = task.event
@@ -149,8 +142,11 @@ def know(task: Task, capacity: Capacity) -> None:
     write_file(task.folder / CAPACITY, json.dumps(facts) + "\n")
 
 
-def _capacity(task: Task) -> float:
-    """Good responses per second in a closed loop of a few seconds; Failed if there are none."""
+def find_capacity(task: Task) -> Capacity:
+    """Measure the service's capacity in a closed loop of a few seconds; nothing else may be loaded meanwhile.
+
+    Failed if there is no good response.
+    """
     load = replace(
         pinned(task.load), connections=PROBE_CONNECTIONS, duration_s=PROBE_S, threads=1, timeout_s=10.0, rate=None
     )
@@ -159,7 +155,8 @@ def _capacity(task: Task) -> float:
     parsed = parse("wrk", done.stdout)
     if not parsed.ok or not parsed.duration_s:
         raise Failed(TOOL_FAILED, f"no response in {PROBE_S:g} s of closed loop: the capacity is not known")
-    return parsed.ok / parsed.duration_s
+    time.sleep(QUIET_S)
+    return Capacity(parsed.ok / parsed.duration_s, task.planned.id)
 
 
 async def _look(asked: Asked) -> Client:

@@ -28,17 +28,6 @@ MOST_ACROSS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class DefaultText:
-    """What servers do without a flag, and the value that these services were given instead."""
-
-    what: str
-    services: str
-    value: str
-    given: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class EventRowText:
     """A row in words; `load`: its rate and the client's timeout; `differ`: whether its services differ."""
 
@@ -55,7 +44,7 @@ class EventRowText:
 
 @dataclass(frozen=True, slots=True)
 class EventsText:
-    """The events of a run in words; `documented` is (services, event, what their documentation says)."""
+    """The events of a run in words; `documented` is (event, services, what their documentation says)."""
 
     table: EventTable
     title: str
@@ -66,8 +55,9 @@ class EventsText:
     advice: tuple[str, ...]
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
-    """(services, event, why they have no counts)."""
-    defaults: tuple[DefaultText, ...] = ()
+    """(event, services, why they have no counts)."""
+    defaults: tuple[tuple[str, ...], ...] = ()
+    """What servers do without a flag: (what, services, value, what they were given instead, source)."""
     aside: tuple[str, ...] = ()
     """A sentence on the services whose figures have a known cause."""
     settings: tuple[str, ...] = ()
@@ -138,19 +128,15 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
 
 def _title(table: EventTable) -> str:
     counted = [one for cell in table.cells for one in cell.records if one.service != NULL]
-    faster = dict.fromkeys(row.event for row in table.rows if _is_fast(row.event))
+    rates = {row.event: [case.most_rate for case in event_kind(row.event).cases] for row in table.rows}
+    faster = [event for event, of_cases in rates.items() if None in of_cases]
     shares = [one.share for one in counted if one.share is not None and one.event not in faster]
     fewer = any(len(cell.records) < table.rounds for cell in table.cells if cell.service != NULL)
     words = [f"{'up to ' * fewer}{plural(table.rounds, 'round')}"]
     if shares:
-        more = f" (more under {listed([*faster])})" if faster else ""
+        more = f" (more under {listed(faster)})" if faster else ""
         words.append(f"at most {100 * max(shares):.0f} % of each service's capacity{more}")
     return f"Lost requests: {', '.join(words)}"
-
-
-def _is_fast(event: str) -> bool:
-    """Whether its load is not an easy one."""
-    return any(case.most_rate is None for case in event_kind(event).cases)
 
 
 def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> EventRowText:
@@ -197,13 +183,13 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
     """Each text once for an event, with the services it applies to."""
     groups = grouped((one for one in found if one[1]), lambda one: (one[0].event, one[1]))
     for (event, text), own in groups.items():
-        yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
+        yield event, listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), text
 
 
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
-def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[DefaultText]:
+def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[tuple[str, ...]]:
     """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
         entries = [(name, defaults.get(name, {}).get(kind, {})) for name in labels]
@@ -213,7 +199,7 @@ def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> It
                 started = f"{given}" if kind == "backlog" else f"{given} s"
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
-                yield DefaultText(what, listed([labels[name] for name, _ in group]), value, words, str(source))
+                yield what, listed([labels[name] for name, _ in group]), value, words, str(source)
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

@@ -466,8 +466,8 @@ def test_a_run_without_events_has_no_words_on_them() -> None:
 
 def test_the_documentation_is_said_once_for_all_services_that_have_it() -> None:
     events = events_text(bad_day())
-    assert [(services, name) for services, name, _ in events.documented] == [("gunicorn", "reload")]
-    assert ("waitress", "reload", "Waitress has no reload (https://example.org/waitress)") in events.cannot
+    assert [row[:2] for row in events.documented] == [("reload", "gunicorn")]
+    assert ("reload", "waitress", "Waitress has no reload (https://example.org/waitress)") in events.cannot
 
 
 def test_pairs_of_packages_are_compared_and_nothing_else() -> None:
