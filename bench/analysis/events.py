@@ -10,22 +10,13 @@ from itertools import combinations
 from typing import Any
 
 from bench.core.groups import grouped
-from bench.plan.event import NO_CASE, EventCase
-from bench.plan.events import EVENTS
+from bench.events import NAMES
+from bench.plan.event import NO_CASE, EventCase, Losses
+from bench.plan.events import event_kind
 from bench.plan.measurement import Pair
 from bench.records.event import LOST, Ended, EventRecord, Fate
 from bench.stats.estimates import ERRORS
-from bench.stats.even_shares import p_even
-from bench.stats.event_counts import (
-    LEAST_DESCRIPTORS,
-    NEGLIGIBLE,
-    Counts,
-    Slope,
-    corrected,
-    rounds_needed,
-    share,
-    slope,
-)
+from bench.stats.event_counts import Counts, corrected, rounds_needed, share
 from bench.stats.table_verdicts import NO_WINNER
 
 NULL = "null"
@@ -33,10 +24,6 @@ NULL = "null"
 MORE, LESS = "loses more", "loses less"
 OTHERS = "others"
 """In a contrast, all other services together."""
-FOR_GOOD = frozenset({"stop", "idle-close"})
-"""Events that stop the service for good, or do nothing to it: it is not expected to come back."""
-NOT_OF_LOSSES = frozenset({"memory"})
-"""Events whose losses are not compared: a closed loop only sends what is answered, and services reload together."""
 LAST_S = 1.0
 """A service without a good answer during this last part of the window never came back."""
 
@@ -59,6 +46,11 @@ class EventCell:
 
     service: str
     records: tuple[EventRecord, ...]
+
+    @property
+    def event(self) -> str:
+        """The name of its event."""
+        return self.records[0].event
 
     @cached_property
     def counted(self) -> tuple[EventRecord, ...]:
@@ -102,7 +94,7 @@ class EventCell:
         seem to lose a smaller share. Requests after the end of a shorter window would have been answered; by a service
         that never came back, none would.
         """
-        if self.records[0].event in FOR_GOOD:
+        if event_kind(self.event).for_good:
             return self.counts
         left_out = [(one.rate or 0.0) * max(0.0, window_s - (one.window_s or window_s)) for one in self.counted]
         return tuple(
@@ -141,21 +133,6 @@ class EventCell:
         """How many rounds ended with the service answering, but not as before."""
         return sum(not is_back(one) and not is_gone(one) for one in self.counted)
 
-    @cached_property
-    def growth(self) -> Slope | None:
-        """Growth in bytes per request, or in descriptors per reload; None if the event does not measure it."""
-        if not any(record.points for record in self.counted):
-            return None
-        rounds = [[(point.done, point.held) for point in record.points] for record in self.counted]
-        if self.figures("reloads"):
-            return slope(rounds, LEAST_DESCRIPTORS)
-        return slope(rounds, NEGLIGIBLE, min(self.figures("parts_s"), default=0.0))
-
-    @cached_property
-    def p_even(self) -> float:
-        """The p value of connections being shared evenly among its workers; 1 with fewer than two workers."""
-        return p_even([connections_of(record) for record in self.counted])
-
     def fates(self) -> dict[Fate, int]:
         """What happened to the lost requests of all rounds, the most frequent first."""
         found = {fate: sum(one.fates.get(fate, 0) for one in self.counted) for fate in LOST}
@@ -170,14 +147,9 @@ class EventCell:
         return [getattr(one, name) if hasattr(one, name) else one.extras.get(name) for one in self.counted]
 
 
-def connections_of(record: EventRecord) -> tuple[int, ...]:
-    """The connections of each worker, for events that count them."""
-    return tuple(int(value or 0) for name, value in record.extras.items() if name.startswith("connections_"))
-
-
 def is_back(record: EventRecord) -> bool:
     """Whether it answered as before when its window ended, or was not expected to."""
-    return record.recovered_s is not None or record.event in FOR_GOOD or not record.timeline
+    return record.recovered_s is not None or event_kind(record.event).for_good or not record.timeline
 
 
 def is_gone(record: EventRecord) -> bool:
@@ -268,7 +240,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         found = grouped(sorted(own, key=lambda one: one.round), lambda one: one.service)
         rows.append((event, case, {name: EventCell(name, (*found[name],)) for name in services if name in found}))
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
-    tested = [(row, [*_sides(row[2], compared, alone=not pairs)] * (row[0] not in NOT_OF_LOSSES)) for row in rows]
+    tested = [(row, [*_sides(row[2], compared, alone=not pairs)] if compares_losses(row[0]) else []) for row in rows]
     values, tests = corrected([side[2:] for _, sides in tested for side in sides])
     adjusted = iter(values)
     made = []
@@ -281,10 +253,15 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
     return EventTable(tuple(services), tuple(made), rounds, (*pairs,))
 
 
+def compares_losses(event: str) -> bool:
+    """Whether services are compared by what they lose under it."""
+    return event_kind(event).losses is not Losses.NOT_COMPARED
+
+
 def _place(event: str, case: EventCase) -> tuple[int, int]:
-    """Sorting key: the order of EVENTS; those of another version come last."""
-    cases = [one.case for one in EVENTS[event].cases] if event in EVENTS else []
-    return [*EVENTS, event].index(event), [*cases, case].index(case)
+    """Sorting key: the order of the events; those of another version come last."""
+    cases = [one.case for one in event_kind(event).cases]
+    return [*NAMES, event].index(event), [*cases, case].index(case)
 
 
 Side = tuple[str, str, Counts, Counts, bool]

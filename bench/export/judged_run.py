@@ -22,6 +22,7 @@ from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
 from bench.words.conclusions import RankingText, describe_rankings
+from bench.words.event_words import words_of
 from bench.words.events import EventsText, describe_events
 
 
@@ -44,10 +45,10 @@ def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
     loaded = read_at_common_rates(source.path, source.facts, records)
     rankings = describe_rankings(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
-    if made := event_records(source):
-        write_file(folder / EVENTS, "".join(dump_events(made)))
+    if under_events := event_records(source):
+        write_file(folder / EVENTS, "".join(dump_events(under_events)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
-    events = describe_events(read_events(folder), source.facts)
+    events = describe_events(under_events or read_events(folder), source.facts)
     lines += event_lines(events)
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
     return JudgedRun(source, services, records, rankings, events)
@@ -95,10 +96,7 @@ def _event_figures(cell: EventCell) -> dict[str, Any]:
         return {"rounds": 0}
     figures: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
     figures |= {"longest_gap_s": cell.gap_s, "never_back": cell.gone, "not_as_before": cell.disturbed}
-    if cell.growth:
-        figures["growth"] = asdict(cell.growth)
-    if cell.figures("worst_share"):
-        figures["p_even"] = cell.p_even
+    figures |= words_of(cell.event).verdict(cell)
     names = dict.fromkeys(name for record in cell.counted for name in record.extras)
     return figures | {"figures": {name: [record.extras.get(name) for record in cell.counted] for name in names}}
 

@@ -326,9 +326,7 @@ class Client:
                 checked = now
                 if over():
                     break
-            request = Request(due_ns)
-            self.log.append(request)
-            self._open += 1
+            request = self._logged(Request(due_ns))
             comes_anew = self.asked.new_every and number % self.asked.new_every == 0
             connection = None if comes_anew else self._choose()
             loop.call_at(loop.time() + max(0, due_ns - now) / 1e9, self._begin, request, connection)
@@ -361,29 +359,26 @@ class Client:
 
     async def opened(self, due_ns: int) -> tuple[Connection | None, Request]:
         """Send one request on a new connection, and return both; the connection is None without a good response."""
-        request = Request(due_ns, begun_ns=time.monotonic_ns())
-        self.log.append(request)
-        self._open += 1
         self._connections += 1
-        connection = Connection(self, self._connections)
-        await self._ask(request, connection, self.asked.head, self.asked.timeout_s)
-        await _decided(request)
+        connection, request = Connection(self, self._connections), Request(due_ns)
+        await self.again(connection, request)
         return (None if request.fate is not Fate.ANSWERED else connection), request
 
     async def again(self, connection: Connection, request: Request) -> None:
         """Send and log one more request on this connection."""
         request.begun_ns = time.monotonic_ns()
-        self.log.append(request)
-        self._open += 1
-        await self._ask(request, connection, self.asked.head, self.asked.timeout_s)
+        await self._ask(self._logged(request), connection, self.asked.head, self.asked.timeout_s)
         await _decided(request)
 
     def ask_once(self, head: bytes, kind: str, timeout_s: float | None = None) -> None:
         """Send one more request, now, on a new connection."""
-        request = Request(time.monotonic_ns(), kind)
+        self._begin(self._logged(Request(time.monotonic_ns(), kind)), None, head, timeout_s)
+
+    def _logged(self, request: Request) -> Request:
+        """A request that is about to be sent, in the log."""
         self.log.append(request)
         self._open += 1
-        self._begin(request, None, head, timeout_s)
+        return request
 
     def close(self) -> None:
         """Drop all connections."""

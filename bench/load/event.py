@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import csv
 import gc
 import gzip
 import json
 import math
 import os
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
-from bench.core.programs import guarded, memory_file, run_joined
+from bench.core.programs import guarded, run_joined
+from bench.events import of_event
 from bench.load.answers import wait_until_ready
-from bench.load.balanced import Balanced
-from bench.load.client import SPARE_S, Asked, Client, Request
+from bench.load.client import SPARE_S, Asked, Client, Request, sleep_until
 from bench.load.failures import TOOL_FAILED, Failed
-from bench.load.growth import load_in_parts
-from bench.load.idle_close import Keeper, idle_load
 from bench.load.kernel_counters import counters, limits, sysctls
-from bench.load.proxy import obeying, proxied, wait_for_containers
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Say, Task, command_of, pinned
 from bench.plan.event import (
@@ -50,20 +44,16 @@ from bench.plan.event import (
 from bench.records.event import NEEDS, Fate
 from bench.records.event_window import percentile
 from bench.tools import TOOLS, parse
-from bench.tools.reading import go_error_kind
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
 from bench.tools.tool import Load
 from driver.messages import BEGUN, ENOUGH, GONE
 
-MOST_RATE = 1500.0
-"""The highest rate, in requests/s, that the Python client sustains on its own CPU; above it, vegeta is used."""
 PROBE_S, PROBE_CONNECTIONS = 2.0, 64
 QUIET_S = 0.5
 """Pause after the probe, in which the service processes the last requests."""
 LOOKS, AT_ONCE = 96, 16
 """Number of requests that find the pids of the workers, and how many are sent at the same time."""
 NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID", "TAKE_BODIES", "MAX_REQUESTS", "MAX_REQUESTS_JITTER")
-LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
 RECOVERED_S = 3.0
 """Minimum duration of the last phase if it ends as soon as the service has recovered."""
 SLOW_BODY = b'{"message":"%s"}' % (b"a" * 500)
@@ -82,11 +72,54 @@ class Capacity:
     of: str
 
 
+Rates = Sequence[tuple[float, float]]
+"""(requests/s, seconds) of each phase."""
+RunLoad = Callable[[Coroutine[Any, Any, None]], None]
+"""Runs the load, and what else has to run meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """A load under an event, whose first request is due at `t0_ns` of the monotonic clock.
+
+    `workers`: how many the service is expected to have.
+    """
+
+    load: Load
+    event: Event
+    capacity: float
+    rates: Rates
+    t0_ns: int
+    workers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLoad:
+    """What the client does under an event otherwise than under others.
+
+    - `wait`: until the service can be loaded, besides its first good response.
+    - `before`: what runs in front of the service of this name, with files in a folder: where requests then go, and how
+      the load is run.
+    - `client`: the client. `beside`: what it sends beside the load.
+    - `generate`: instead of the usual load; returns facts about it, or None for the usual one.
+    """
+
+    wait: Callable[[Asked], None] = lambda asked: None
+    before: Callable[[Event, Asked, str, Path], AbstractContextManager[tuple[Asked, RunLoad]]] = (
+        lambda event, asked, name, folder: nullcontext((asked, asyncio.run))
+    )
+    client: Callable[[Loading, Asked], Client] = lambda loading, asked: Client(asked)
+    beside: Callable[[Loading, Client], Iterable[Coroutine[Any, Any, None]]] = lambda loading, client: ()
+    generate: Callable[[Loading, Client], Mapping[str, Any] | None] = lambda loading, client: None
+
+
+SHARED = EventLoad()
+
+
 def wait_until_all_ready(task: Task, say: Say) -> None:
-    """Wait for the first good response, from each container if the event has several."""
+    """Wait for the first good response, and for what else the event needs."""
     wait_until_ready(task, say)
-    event = task.event
-    wait_for_containers(event, _asked(task, event, None))
+    of_event(task.event.name, "load", SHARED).wait(_asked(task, task.event, None))
 
 
 def asked_of(task: Task) -> str:
@@ -96,18 +129,11 @@ def asked_of(task: Task) -> str:
     return " ".join((task.load.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
 
 
-def find_capacity(task: Task) -> Capacity:
-    """Measure the service's capacity; nothing else may be loaded meanwhile."""
-    capacity = Capacity(_capacity(task), task.planned.id)
-    time.sleep(QUIET_S)
-    return capacity
-
-
 def know(task: Task, capacity: Capacity) -> None:
     """Save the service's capacity, the pids of its workers, and the expected body."""
     event = task.event
     facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, **asdict(capacity)}
-    client = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
+    client = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None)))
     bodies = {request.body for request in client.log if request.fate is Fate.ANSWERED and request.body is not None}
     # Bodies that differ between responses, as a user's own app may send, are not compared.
     same = len(bodies) == 1 and not task.planned.requests
@@ -116,8 +142,11 @@ def know(task: Task, capacity: Capacity) -> None:
     write_file(task.folder / CAPACITY, json.dumps(facts) + "\n")
 
 
-def _capacity(task: Task) -> float:
-    """Good responses per second in a closed loop of a few seconds; Failed if there are none."""
+def find_capacity(task: Task) -> Capacity:
+    """Measure the service's capacity in a closed loop of a few seconds; nothing else may be loaded meanwhile.
+
+    Failed if there is no good response.
+    """
     load = replace(
         pinned(task.load), connections=PROBE_CONNECTIONS, duration_s=PROBE_S, threads=1, timeout_s=10.0, rate=None
     )
@@ -126,10 +155,11 @@ def _capacity(task: Task) -> float:
     parsed = parse("wrk", done.stdout)
     if not parsed.ok or not parsed.duration_s:
         raise Failed(TOOL_FAILED, f"no response in {PROBE_S:g} s of closed loop: the capacity is not known")
-    return parsed.ok / parsed.duration_s
+    time.sleep(QUIET_S)
+    return Capacity(parsed.ok / parsed.duration_s, task.planned.id)
 
 
-async def _look(asked: Asked, event: Event) -> Client:
+async def _look(asked: Asked) -> Client:
     """Send a few requests on new connections, to learn the bodies and pids from the responses."""
     client = Client(replace(asked, pool=0, look_s=0.0, timeout_s=10.0))
     client.keep_bodies = True
@@ -150,38 +180,27 @@ def run_event(task: Task, beside: int = 0) -> None:
     if not isinstance(capacity := capacity_facts.get("rate"), float):
         raise Failed(TOOL_FAILED, f"{CAPACITY} has no capacity: the load was not prepared")
     expected = base64.b64decode(capacity_facts["expected"]) if capacity_facts.get("expected") else None
-    asked = _asked(replace(task, load=pinned(task.load)), event, expected)
+    load, known = pinned(task.load), frozenset(items(capacity_facts.get("told")))
+    asked = _asked(replace(task, load=load), event, expected)
     rates = [] if event.parts else rates_of(event, capacity)
+    specifics = of_event(event.name, "load", SHARED)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
     # The hostname of the unpinned load resolves to all containers of the service; the pinned load has one address.
-    with proxied(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, proxy):
+    with specifics.before(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, run):
         time.sleep(task.planned.after_s)
         t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
-        client = _client(asked, event, max(WORKERS, len(items(capacity_facts.get("told")))), rates, t0_ns)
+        loading = Loading(load, event, capacity, rates, t0_ns, max(WORKERS, len(known)))
+        client = specifics.client(loading, asked)
         gc.disable()
         start_ns = time.time_ns() + round(SPARE_S * 1e9)
         write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
-        by_vegeta = max((rate for rate, _ in rates), default=0.0) > MOST_RATE
-        if event.parts:
-            facts |= load_in_parts(pinned(task.load), event, capacity, client, t0_ns)
-        elif by_vegeta:
-            client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
-        elif event.idle_most_s:
-            asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
-        else:
-            known = frozenset(items(capacity_facts.get("told")))
-            asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder, known=known)))
+        if (more := specifics.generate(loading, client)) is None:
+            run(_load(client, loading, specifics.beside(loading, client), folder, known=known))
         gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
-    facts |= {
-        "capacity": capacity,
-        "rates": rates,
-        "timeout_s": event.timeout_s,
-        "by": "wrk" if event.parts else "vegeta" if by_vegeta else "sockets",
-        "beside": beside,
-    }
-    facts |= {"faults": dict(client.faults)}
-    facts |= {"exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}
+    facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "beside": beside}
+    facts |= {"by": task.tool.name, **(more or {})}
+    facts |= {"faults": dict(client.faults), "exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}
     log = "".join("\t".join(map(str, row)) + "\n" for row in rows(client.log, t0_ns))
     write_file(folder / REQUESTS, gzip.compress(log.encode(), mtime=0))
     if client.others:
@@ -193,71 +212,13 @@ def run_event(task: Task, beside: int = 0) -> None:
     write_file(folder / TOOL_JSON, tool_json(facts, task.tool.name, task.tool.version(), (), ""))
 
 
-def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[float, float]], t0_ns: int) -> Client:
-    """The client for the event's load."""
-    if event.idle_most_s:
-        return Keeper(asked)
-    if event.even_from is None:
-        return Client(asked)
-    seconds = sum(seconds for _, seconds in rates[: event.even_from])
-    return Balanced(asked, workers, t0_ns + round(seconds * 1e9))
-
-
-def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int) -> list[Request]:
-    """The same load at rates too high for Python: one attack per phase, started while the previous one drains."""
-    attacks, begin_ns = [], t0_ns
-    with ExitStack() as stack:
-        for rate, seconds in rates:
-            load = replace(asked, rate=round(rate), duration_s=seconds, timeout_s=event.timeout_s, leads_in=False)
-            command = command_of(TOOLS["vegeta"], load)
-            results = stack.enter_context(tempfile.TemporaryFile())
-            time.sleep(max(0.0, (begin_ns - time.monotonic_ns()) / 1e9))
-            words = guarded(seconds + event.timeout_s + 10, 5, *command.argv, most_bytes=load.most_bytes)
-            stdin = memory_file(f"{command.stdin}\n".encode()) if command.stdin else None
-            process = subprocess.Popen(words, stdin=stdin or subprocess.DEVNULL, stdout=results)
-            attacks.append((process, results, begin_ns, round(rate)))
-            begin_ns += round(seconds * 1e9)
-        log = list[Request]()
-        for process, results, at_ns, rate in attacks:
-            if process.wait():
-                raise Failed(TOOL_FAILED, f"vegeta ended with status {process.returncode}")
-            results.seek(0)
-            done = subprocess.run(["vegeta", "encode", "-to", "csv"], stdin=results, capture_output=True, check=True)
-            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate, asked.redirects)
-    return log
-
-
-def attempts(lines: Iterable[str], begin_ns: int, rate: float, redirects: Sequence[int] = ()) -> Iterator[Request]:
-    """The requests in the CSV of an attack that began at `begin_ns` of the monotonic clock.
-
-    vegeta does not report the time of the first byte, so `first_ns` is 0.
-    """
-    shift_ns = time.monotonic_ns() - time.time_ns()
-    for row in csv.reader(lines):
-        sent_ns, code = int(row[0]) + shift_ns, int(row[1])
-        due_ns = begin_ns + round(int(row[8]) * 1e9 / rate)
-        fate = Fate.ANSWERED if code in redirects else _fate_of(code, row[5])
-        yield Request(min(due_ns, sent_ns), "", sent_ns, sent_ns, 0, sent_ns + int(row[2]), fate=fate, status=code)
-
-
-def _fate_of(code: int, error: str) -> Fate:
-    """The fate of a request by its status or, without one, the error message of Go's client."""
-    if code:
-        return Fate.STATUS_503 if code == 503 else Fate.ANSWERED if code // 100 == 2 else Fate.OTHER_STATUS
-    if go_error_kind(error) == "timeout":
-        return Fate.TIMED_OUT
-    if "unexpected EOF" in error or "malformed" in error:
-        return Fate.CUT_SHORT
-    return Fate.REFUSED if go_error_kind(error) == "connect" else Fate.RESET
-
-
 def rates_of(event: Event, capacity: float) -> list[tuple[float, float]]:
     """Requests/s and seconds of each phase; rates are at least 4/s, so that a second has enough requests to judge."""
     most = event.most_rate or float("inf")
     return [(round(max(4.0, min(most, one.share * capacity)), 1), one.seconds) for one in event.phases]
 
 
-def due_times(rates: Sequence[tuple[float, float]]) -> Iterator[float]:
+def due_times(rates: Rates) -> Iterator[float]:
     """When each request is due, in seconds."""
     begin = 0.0
     for rate, seconds in rates:
@@ -281,22 +242,20 @@ def rows(log: Sequence[Request], t0_ns: int) -> Iterator[Sequence[object]]:
 
 async def _load(
     client: Client,
-    event: Event,
-    rates: Sequence[tuple[float, float]],
-    t0_ns: int,
+    loading: Loading,
+    others: Iterable[Coroutine[Any, Any, None]],
     folder: Path,
     *,
     known: frozenset[int],
 ) -> None:
-    """Generate the load until the event is over; `known`: pids of the workers that were there before."""
-    ended = asyncio.Event()
-    beside = [asyncio.ensure_future(_slow(client, event, t0_ns, ended))] if event.slow else []
-    if event.long_path and event.actions:
-        beside.append(asyncio.ensure_future(_long(client, event, t0_ns)))
-    if event.needs:
-        beside.append(asyncio.ensure_future(_needing(client, event, event.needs, t0_ns)))
-    if isinstance(client, Balanced):
-        beside.append(asyncio.ensure_future(_level(client, rates, t0_ns)))
+    """Generate the load until the event is over, and `others` beside it.
+
+    `known`: pids of the workers that were there before.
+    """
+    event, rates, t0_ns, ended = loading.event, loading.rates, loading.t0_ns, asyncio.Event()
+    slow = [_slow(client, event, t0_ns, ended)] if event.slow else []
+    needing = [_needing(client, event, event.needs, t0_ns)] if event.needs else []
+    beside = [asyncio.ensure_future(one) for one in (*slow, *needing, *others)]
     enough = str(folder / ENOUGH)
 
     last_ns = t0_ns + round(sum(seconds for _, seconds in rates[:-1]) * 1e9)
@@ -327,25 +286,13 @@ async def _load(
     client.close()
 
 
-async def _level(client: Balanced, rates: Sequence[tuple[float, float]], t0_ns: int) -> None:
-    """In the phase between uneven and even shares, open connections to workers that have too few."""
-    await _at(t0_ns, rates[0][1])
-    await client.level()
-
-
-async def _long(client: Client, event: Event, t0_ns: int) -> None:
-    """Send one slow request that is in flight during the first action."""
-    await _at(t0_ns, event.actions[0].at_s - LONG_BEFORE_S)
-    client.ask_once(client.asked.long_head, "long", LONG_TIMEOUT_S)
-
-
 async def _needing(client: Client, event: Event, needs: Needs, t0_ns: int) -> None:
     """Send the requests that need the exhausted or missing dependency: at a rate, and in bursts."""
     for number in range(round(needs.rate * event.seconds)):
-        await _at(t0_ns, number / needs.rate)
+        await sleep_until(t0_ns + round(number / needs.rate * 1e9))
         client.ask_once(client.asked.needs_head, NEEDS, needs.timeout_s)
     for number, count in enumerate(needs.steps):
-        await _at(t0_ns, BEFORE_S + number * needs.step_s)
+        await sleep_until(t0_ns + round((BEFORE_S + number * needs.step_s) * 1e9))
         for _ in range(count):
             client.ask_once(client.asked.needs_head, f"{NEEDS} {count}", needs.timeout_s)
 
@@ -353,11 +300,11 @@ async def _needing(client: Client, event: Event, needs: Needs, t0_ns: int) -> No
 async def _slow(client: Client, event: Event, t0_ns: int, ended: asyncio.Event) -> None:
     """Open more and more slow connections, until they have stopped the service; before the first action, if any."""
     begin_s = event.actions[0].at_s / 2 if event.actions else BEFORE_S
-    await _at(t0_ns, begin_s)
+    await sleep_until(t0_ns + round(begin_s * 1e9))
     for number, k in enumerate(event.slow_steps, 1):
         begun_ns = time.monotonic_ns()
         await client.slow(event.slow, k, ended)
-        await _at(t0_ns, begin_s + number * event.slow_step_s)
+        await sleep_until(t0_ns + round((begin_s + number * event.slow_step_s) * 1e9))
         if ended.is_set() or answered_share(client.log, begun_ns, event.timeout_s) < STOPPED_SHARE:
             break
 
@@ -367,10 +314,6 @@ def answered_share(log: Sequence[Request], begun_ns: int, timeout_s: float) -> f
     decided_ns = time.monotonic_ns() - round(timeout_s * 1e9)
     seen = [one for one in log if begun_ns <= one.due_ns <= decided_ns]
     return sum(one.fate is Fate.ANSWERED for one in seen) / len(seen) if seen else 1.0
-
-
-async def _at(t0_ns: int, at_s: float) -> None:
-    await asyncio.sleep(max(0.0, t0_ns / 1e9 + at_s - time.monotonic()))
 
 
 def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:

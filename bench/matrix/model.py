@@ -365,7 +365,7 @@ class Preset:
     vary_if_read: tuple[str, ...] = ()
     """Like `vary`, for knobs that only some of its services read: the others are measured without them."""
     events: tuple[str, ...] = ()
-    """Events (bench/plan/events), which replace its loads; the name of a preset stands for that preset's events."""
+    """Events (bench/events), which replace its loads; the name of a preset stands for that preset's events."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
-from bench.plan.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
+from bench.plan.event import Event
 from bench.plan.interim_looks import LOOKS, RATED
 from bench.plan.measurement import Pair, SkippedCell
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.levels import Level, LoadKey, beside, knee_level, rate_level
 
-# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_SHARE, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, ROLLED_S,
-# BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
+# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, BLOCK_OVERHEAD_S and
+# RATE_OVERHEAD_S only estimate how long a run takes.
 OVERHEAD_S = 2.5
 """Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
@@ -50,10 +50,6 @@ MOST_IN_BLOCK = 8
 """The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
 """Total requests/s to services under an event at once, per CPU of servers and load generator (docs/events.md)."""
-RECOVERY_SHARE = 0.56
-"""How much of the longest recovery from an overload servers need: the mean of 32, of which one needs all and more."""
-ROLLED_S = 15.0
-"""Seconds of a rolling restart of two containers."""
 BLOCK_OVERHEAD_S = 6.0
 """Seconds of a block besides warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
@@ -290,18 +286,11 @@ class Plan:
 
 def _usual_s(event: Event, services: int) -> float:
     """Expected seconds of an event's load: it often ends before its longest time, with the slowest of the services."""
-    if event.until == SWEPT:
-        # Many servers close idle connections after 5 s; the others are watched to the end.
-        return OPENED_S + event.idle_most_s / 2
-    if event.until == RECOVERED:
-        *before, after = event.phases
-        return sum(phase.seconds for phase in before) + RECOVERY_SHARE * after.seconds
-    if event.repeats:
-        return event.seconds / 2
-    if event.until == ROLLED:
-        return ROLLED_S
-    if not event.until or any(action.signal == "STOP" for action in event.actions):
-        # Few servers replace a hung worker.
+    from bench.plan.events import event_kind  # loads in turns do without, and start faster
+
+    if expected := event_kind(event.name).usual_s:
+        return expected(event)
+    if not event.until:
         return event.seconds
     boot_s = float(event.environment.get("BOOT_S", 0))
     usual_s = UNTIL_S + boot_s if services == 1 else SLOWEST_S + SLOWEST_BOOTS * boot_s

@@ -37,9 +37,6 @@ BEFORE_S, SETTLE_S = 3.0, 4.0
 LOOK_S = 0.02
 """Seconds between checking a kept connection and sending on it: without the pause, an idle loopback hides the race."""
 SLOW_STEP_S = 2.0
-HELD, AROUND_S, OPENED_S = 32, 0.05, 12.0
-"""For idle-close: the idle connections that show when the server closes them; the other connections are used within
-AROUND_S of that time, and are opened over OPENED_S. In seconds."""
 
 SWAPPED, RESTORED, ENDED, RECOVERED = "swapped", "restored", "ended", "recovered"
 ROLLED, SWEPT = "rolled", "swept"
@@ -82,45 +79,16 @@ class Needs:
 
 
 class EventCase(TextValue):
-    """The variant of an event; as text, `new connections, boot 5 s`. It is empty if the event has only one.
-
-    - `connections`: `keep-alive` or `new connections`, if that is what is varied; `boot_s`: how long the app boots
-    - `proxy`: in front of the containers; `manager`: which ends them, besides Docker; `pre_stop_s`: after how long
-    - `watched_s`: for how long idle connections are watched
-    - `own_backlog`: whether the server has its own default backlog
-    - `work`: the work over which growth is measured, `requests`, `bodies` or `reloads`
-    - `dependency`: what is away, `database` or `upstream`
-    """
+    """The variant of an event, such as `new connections, boot 5 s`; empty if the event has only one."""
 
     text: str = ""
-    connections: str = ""
-    boot_s: float = 0.0
-    proxy: str = ""
-    manager: str = ""
-    pre_stop_s: float = 0.0
-    watched_s: float = 0.0
-    own_backlog: bool = False
-    work: str = ""
-    dependency: str = ""
 
     @staticmethod
     def read(value: Any) -> EventCase:
-        """The case in a file; of one that another version has, only the text is known."""
-        found = _CASE.match(text := read_text(value))
-        words = {name: word for name, word in found.groupdict().items() if word} if found else {}
-        values: dict[str, Any] = {name: float(word) if name.endswith("_s") else word for name, word in words.items()}
-        return EventCase(text, **values | {"own_backlog": "own_backlog" in values})
+        """The case in a file, which may be of another version."""
+        return EventCase(read_text(value))
 
 
-_CASE = re.compile(
-    r"(?:(?P<connections>keep-alive|new connections)(?:, boot (?P<boot_s>\d+(?:\.\d+)?) s)?"
-    r"|behind (?P<proxy>\w+)(?:, pre-stop (?P<pre_stop_s>\d+(?:\.\d+)?) s| by (?P<manager>\w+))?"
-    r"|up to (?P<watched_s>\d+(?:\.\d+)?) s"
-    r"|\d+ s(?P<own_backlog>, own backlog)"
-    r"|(?:\d+ (?:MB )?)?(?P<work>requests|bodies|reloads)"
-    r"|(?P<dependency>database|upstream) (?:stopped|silent))\Z",
-    re.ASCII,
-)
 NO_CASE = EventCase()
 
 
@@ -225,20 +193,42 @@ class Question(StrEnum):
     WORKERS = "Memory and workers"
 
 
+class Losses(StrEnum):
+    """What lost requests say about an event."""
+
+    ASKED = "asked"
+    """They are what is asked for."""
+    INTENDED = "intended"
+    """It is made to lose requests: its figures say more."""
+    BESIDE = "beside"
+    """Its figures are what is asked for; that nothing was lost needs no sentence."""
+    NOT_COMPARED = "not compared"
+    """A closed loop only sends what is answered, and services that reload all the time do so together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
 
-    `on` adapts a case to a service, or says why the service cannot have it. `floor`: whether the event on the null
-    server (four workers) shows what is lost without any work of a server: by the client, a proxy or the machine.
+    - `on` adapts a case to a service, or says why the service cannot have it.
+    - `floor`: whether the event on the null server (four workers) shows what is lost without any work of a server: by
+      the client, a proxy or the machine.
+    - `for_good`: it stops the service, or does nothing to it, so the service is not expected to come back.
+    - `queues`: it leaves a queue of requests that nobody waits for any more: a service that does not answer may only
+      need longer than the window.
+    - `usual_s`: the expected seconds of its load, if the sign that it is over does not decide.
     """
 
-    title: str
-    scenario: str
-    cases: tuple[Event, ...]
+    title: str = ""
+    scenario: str = ""
+    cases: tuple[Event, ...] = ()
     on: Callable[[Event, Service, Reads], Event | str] = lambda event, service, reads: event
     floor: bool = True
-    question: Question = Question.DEPLOY
+    question: Question | None = None
+    losses: Losses = Losses.ASKED
+    for_good: bool = False
+    queues: bool = False
+    usual_s: Callable[[Event], float] | None = None
 
 
 def easy(name: str, case: EventCase, most_s: float, **more: Any) -> Event:

@@ -9,7 +9,7 @@ from bench.core.errors import UserError, unknown
 from bench.plan.cells import RATE_SECONDS, ROOM, Plan, PlannedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
 from bench.plan.event import BAD_DAY, MOST_EASY, WORKERS
-from bench.plan.events.cells import at_rate, easy_rate, event_cells, null_events
+from bench.plan.event_cells import at_rate, easy_rate, event_cells, null_events
 from bench.plan.interim_looks import LOOKS
 from bench.plan.loads import Shares, load_cells
 from bench.plan.running import check_running, with_running

@@ -7,16 +7,13 @@ requests/s, sizes in bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bench.core.files import as_object
 from bench.core.service_settings import NO_SETTINGS, Settings
-from bench.core.typed import as_plain, typed
 from bench.plan.event import EventCase
-from bench.records.record import BadRecord, read_lines
+from bench.records.record import BadRecord, as_line, parse_line, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
 NEEDS = "needs"
@@ -185,19 +182,12 @@ class EventRecord:
 
 def to_line(record: EventRecord) -> str:
     """The record as one line of JSON, without its newline."""
-    values = {"schema": SCHEMA, **as_plain(record)}
-    return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return as_line(record, SCHEMA)
 
 
 def from_line(line: str) -> EventRecord:
     """Parse a line into a record; BadRecord if that fails."""
-    values = as_object(line) or {}
-    if values.pop("schema", None) != SCHEMA:
-        raise BadRecord(f"not an event record of schema {SCHEMA}")
-    try:
-        return typed(EventRecord, values)
-    except ValueError as problem:
-        raise BadRecord(f"not an event record of schema {SCHEMA}: {problem}") from None
+    return parse_line(EventRecord, SCHEMA, line)
 
 
 def dump(records: Iterable[EventRecord]) -> Iterator[str]:

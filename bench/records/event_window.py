@@ -7,8 +7,8 @@ import io
 import itertools
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from statistics import median
@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from bench.core.files import items, mapping, unzipped
 from bench.core.groups import grouped
-from bench.plan.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
-from bench.records.event import KEPT, Action, Bin, Fate
+from bench.events import of_event
+from bench.plan.event import RESTORED, SLOWER, SLOWER_S, SWAPPED, Event
+from bench.records.event import KEPT, Action, Bin, Fate, GrowthSample
 from bench.tools.sockets import EVENTS
 
 AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
@@ -25,6 +26,7 @@ LATE_S = 0.05
 """If the client's p99 of sending delays is above this, it was starved, and the window does not count."""
 RELEASE_S = 0.5
 """How long the responses of a burst may keep the client busy once they are released."""
+Figures = dict[str, float | int | str | bool | None]
 
 
 class Row(NamedTuple):
@@ -54,6 +56,31 @@ class Row(NamedTuple):
         return math.inf if self.end is None else self.end - self.due
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFigures:
+    """What is read from the windows of an event in which it differs from others.
+
+    - `figures`: its figures besides losses (docs/events.md); `points`: its samples of growth.
+    - `acted`: what the client has done by itself, if the driver had nothing to do; `begins_last`: whether the event
+      begins with the last of these actions.
+    - `counted`: the requests that count. `no_gap`: why there is no longest time without a response.
+    - `evidence`: whether it took place, None if nothing is done to the service; and what shows it.
+    - `causes`: why a window does not count.
+    """
+
+    figures: Callable[[Window], Figures] = lambda window: {}
+    points: Callable[[Window], Sequence[GrowthSample]] = lambda window: ()
+    acted: Callable[[Window], tuple[Action, ...]] = lambda window: ()
+    begins_last: bool = False
+    counted: Callable[[Window], Sequence[Row]] = lambda window: window.log
+    no_gap: str = ""
+    evidence: Callable[[Window], tuple[bool | None, str]] = lambda window: (None, "")
+    causes: Callable[[Window], Iterable[str]] = lambda window: ()
+
+
+SHARED = EventFigures()
+
+
 @dataclass(frozen=True)
 class Window:
     """A window that was measured; properties that look at all requests are cached."""
@@ -75,64 +102,38 @@ class Window:
         """Requests/s and seconds of each phase."""
         return [(float(rate), float(seconds)) for rate, seconds in self.tool["rates"]]
 
+    @property
+    def specifics(self) -> EventFigures:
+        """What its event reads from it otherwise than others."""
+        return of_event(self.event.name, "figures", SHARED)
+
+    @cached_property
+    def done(self) -> Sequence[Mapping[str, Any]]:
+        """What the driver says of each of its actions."""
+        return [mapping(action) for action in items(self.told.get("actions"))]
+
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The actions of the driver, or of the client itself."""
-        done = [mapping(action) for action in items(self.told.get("actions"))]
-        if done:
-            return tuple(
-                Action(
-                    f"{action['what']} ({action['pid']})" if action["pid"] else action["what"],
-                    action["at_ns"] / 1e9,
-                    action["took_ns"] / 1e9,
-                )
-                for action in done
+        actions = [
+            Action(
+                f"{action['what']} ({action['pid']})" if action["pid"] else action["what"],
+                action["at_ns"] / 1e9,
+                action["took_ns"] / 1e9,
             )
-        if self.event.slow and not self.event.actions:
-            opened: dict[int, float] = {}
-            for one in self.slow:
-                opened.setdefault(one["k"], one["opened"])
-            return tuple(Action(f"{k} {SLOW_WORDS[self.event.slow]}", at) for k, at in opened.items())
-        if self.event.needs and self.event.needs.steps:
-            return tuple(Action(f"{count} waiting requests", rows[0].due) for count, rows in self.bursts.items())
-        if bodies := items(self.tool.get("bodies_ns")):
-            return (Action(f"{self.event.bodies} large bodies", bodies[0] / 1e9, (bodies[1] - bodies[0]) / 1e9),)
-        at, actions = 0.0, []
-        for phase in self.event.phases:
-            actions.append(Action(f"{phase.share:g} times the capacity", at))
-            at += phase.seconds
-        if self.event.even_from is not None:
-            return (replace(actions[self.event.even_from], what="workers are asked in turn"),)
-        return tuple(actions[1:])
+            for action in self.done
+        ]
+        return tuple(actions) or self.specifics.acted(self)
 
     @cached_property
     def bursts(self) -> Mapping[int, Sequence[Row]]:
         """The requests of each burst, by its size."""
         return grouped(self.needing, lambda row: int(row.kind.partition(" ")[2] or 0))
 
-    @property
-    def connections(self) -> Sequence[tuple[float, int, int]]:
-        """(time, connections to the database, those of them in use) of each sample."""
-        return [(at / 1e9, total, used) for at, total, used in map(items, items(self.told.get("connections")))]
-
     @cached_property
     def at(self) -> float:
-        """When the event began; for an overload, when it ended."""
-        if not self.actions:
-            return 0.0
-        return (self.actions[-1] if self.event.name == "overload" else self.actions[0]).at_s
-
-    @property
-    def counted(self) -> Sequence[Row]:
-        """The requests that count: with idle connections, those on connections kept alive; with a service that is
-        stopped, those sent before the stop, because no one can answer later ones.
-        """
-        if self.event.until == SWEPT:
-            # If no connection was kept that long, or all were kept longer, use the first requests instead.
-            return [row for row in self.log if row.kind == KEPT] or [row for row in self.log if not row.kind]
-        if self.event.until != ENDED or not self.actions:
-            return self.log
-        return [row for row in self.log if row.begun is not None and row.begun <= self.at]
+        """When the event began."""
+        return self.actions[-1 if self.specifics.begins_last else 0].at_s if self.actions else 0.0
 
     @property
     def before(self) -> Sequence[Row]:
@@ -197,68 +198,31 @@ class Window:
     @property
     def workers_after(self) -> tuple[int, ...]:
         """Pids in the container when last seen."""
-        seen = items(self.told.get("workers"))
-        return tuple(items(seen[-1])[1]) if seen else ()
+        return tuple(self.pids_seen[-1]) if self.pids_seen else ()
+
+    @property
+    def pids_seen(self) -> Sequence[Sequence[int]]:
+        """Pids in the container, each time that they were seen to change."""
+        return [items(items(seen)[1]) for seen in items(self.told.get("workers"))]
 
     @property
     def failed(self) -> str:
         """Why an action failed; empty if none did."""
-        done = [mapping(one) for one in items(self.told.get("actions"))]
-        return next((f"{one['what']} failed: {one['error']}" for one in done if one.get("error")), "")
+        return next((f"{one['what']} failed: {one['error']}" for one in self.done if one.get("error")), "")
 
-    def happened(self) -> bool | None:
-        """Whether observations confirm that the event took place; None if nothing is done to the service."""
-        if self.event.name == "recycle" and "MAX_REQUESTS" in self.event.environment:
-            return self.workers_before != self.workers_after
-        if not self.event.actions:
-            return None
-        done = items(self.told.get("actions"))
-        if self.failed or not done or self.event.needs:
-            # An action on a dependency either has its effect or fails.
-            return not self.failed and len(done) == len(self.event.actions)
-        if self.event.until == SWAPPED:
-            # A service that ended instead of reloading has no workers left.
-            left = bool(self.workers_after) or self.told.get("ended_ns") is not None
-            return left and not set(self.workers_before) & set(self.workers_after) and not self._old_answer()
-        if self.event.until in {ROLLED, ENDED}:
-            replaced = self.replaced == len(self.event.actions)
-            return replaced if self.event.until == ROLLED else self.told.get("ended_ns") is not None
-        target = mapping(items(self.told["actions"])[0]).get("pid")
-        stopped = self.event.actions[0].signal == "STOP"
-        return stopped or any(target not in items(items(seen)[1]) for seen in items(self.told.get("workers")))
-
-    def _old_answer(self) -> bool:
-        """Whether a process from before, not taken for a worker, answers requests after all workers seem replaced."""
-        until_ns: Any = self.told.get("until_ns")
-        later = until_ns / 1e9 if isinstance(until_ns, int) else math.inf
-        return any(row.good and row.due > later and row.worker in self.others_before for row in self.log)
-
-    @property
-    def replaced(self) -> int:
-        """The number of containers that ended and then served with another process."""
-        pids = [(one.get("pid"), one.get("pid_after")) for one in map(mapping, items(self.told.get("actions")))]
-        return sum(bool(before and after) and before != after for before, after in pids)
-
-    def happened_by(self) -> str:
-        """The evidence behind `happened`."""
-        if self.failed:
-            return self.failed
-        if self.event.until == SWAPPED:
-            left = set(self.workers_before) & set(self.workers_after)
-            return f"{len(self.workers_before) - len(left)} of {len(self.workers_before)} workers were replaced"
-        if self.event.needs and self.event.actions:
-            return "the database's own list of locks" if self.event.watches else "the state of its container"
-        if self.event.until == ROLLED:
-            return f"{self.replaced} of {len(self.event.actions)} containers were replaced"
-        return {ENDED: "its container ended", RESTORED: "the pids of its workers"}.get(self.event.until, "")
+    def evidence(self) -> tuple[bool | None, str]:
+        """Whether observations confirm that the event took place, and which; None if nothing is done to the service."""
+        happened, shown_by = self.specifics.evidence(self)
+        if self.event.actions and (self.failed or not self.done):
+            happened = False
+        return happened, self.failed or shown_by
 
     def since(self, name: str) -> float | None:
         """Seconds from the end of the first action to the time that the driver noted under this name."""
         noted: Any = self.told.get(name)
-        done = [mapping(one) for one in items(self.told.get("actions"))]
-        if not isinstance(noted, int) or not done:
+        if not isinstance(noted, int) or not self.done:
             return None
-        return max(0.0, float(noted - done[0]["at_ns"] - done[0]["took_ns"]) / 1e9)
+        return max(0.0, float(noted - self.done[0]["at_ns"] - self.done[0]["took_ns"]) / 1e9)
 
     @property
     def memory(self) -> Sequence[tuple[float, int]]:
@@ -317,15 +281,11 @@ class Window:
             yield f"the client itself failed {count} times: {fault}"
         if self.failed:
             yield self.failed
-        others = {one["status"] for one in self.slow} - {0, 200} if self.event.slow == "read" else set()
-        if others:
-            yield f"slow readers were answered with {min(others)}: there is no large response to read"
+        yield from self.specifics.causes(self)
         if error := self.told.get("error"):
             yield f"the service could not be watched: {error}"
         if self.event.actions and not self.told:
             yield f"{EVENTS} is missing: nothing says what was done"
-        if self.event.needs and not any(row.good for row in self.needing):
-            yield f"no request for {self.event.needs.path} was answered at any time"
         if self.told.get("same_clock") is False:
             yield "the clocks of client and host differ: when it was done is not known"
 
@@ -335,15 +295,6 @@ class Window:
         for number, rows in sorted(found.items()):
             good = [row.latency for row in rows if row.good]
             yield Bin(round(number * BIN_S, 1), len(good), len(rows) - len(good), percentile(99, good))
-
-
-SLOW_WORDS = {
-    "silent": "silent connections",
-    "header": "slow headers",
-    "body": "slow bodies",
-    "read": "slow readers",
-    "idle": "idle connections",
-}
 
 
 def _slot(at: float, width: float) -> int:

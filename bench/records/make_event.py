@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.core.files import as_object, mapping, read_bytes
-from bench.plan.event import ENDED, SWEPT
+from bench.plan.event import ENDED
 from bench.plan.measurement import WHOSE, Measurement, SkippedCell
+from bench.records.closed_loop import Part, parts_of
 from bench.records.event import NEEDS, Ended, EventRecord
-from bench.records.event_figures import figures
-from bench.records.event_window import Window, read_log, read_slow
-from bench.records.growth import Part, parts_of, points
+from bench.records.event_window import Figures, Row, Window, end_of, read_log, read_slow
 from bench.records.outcome import KILLED
 from bench.run.reader import Raw, Run, folder_bytes, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
@@ -20,8 +19,6 @@ from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
 MANY_LOST = "1 % of the requests or more were lost"
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
-NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to the service in this event"}
-"""Why there is no `longest_gap_s`, by what ends the window (`until`)."""
 
 
 def event_records(source: Run) -> list[EventRecord]:
@@ -73,13 +70,14 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
 
 def _measured(empty: EventRecord, window: Window, capacity: float | None) -> EventRecord:
     """The record with all of its figures."""
-    counted, parts = window.counted, parts_of(window)
+    counted, parts = window.specifics.counted(window), parts_of(window)
+    happened, shown_by = window.evidence()
     fates = Counter(row.fate for row in counted if row.fate)
     for part in parts:
         fates += part.fates or Counter()
     sent = len(counted) + sum(part.fates.total() for part in parts if part.fates)
     rate = window.rates[0][0] if window.rates else None
-    no_gap = NO_GAP.get(window.event.until, A_LOOP if parts else "")
+    no_gap = window.specifics.no_gap or (A_LOOP if parts else "")
     before, around = window.p99(window.before), window.p99_of_all(window.around)
     record = replace(
         empty,
@@ -93,23 +91,23 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         actions=window.actions,
         sent=sent,
         fates=dict(fates),
-        unaccounted=_unaccounted(window, parts),
+        unaccounted=_unaccounted(window, parts, counted),
         longest_gap_s=None if no_gap else window.longest_gap(),
         p99_before_s=before,
         p99_around_s=around,
         recovered_s=None if no_gap else window.recovered(before),
         workers_before=window.workers_before,
         workers_after=window.workers_after,
-        happened=window.happened(),
-        happened_by=window.happened_by(),
+        happened=happened,
+        happened_by=shown_by,
         exit_s=window.since("ended_ns") if window.event.until == ENDED else None,
         memory_before_bytes=window.memory_before,
         memory_peak_bytes=max((size for _, size in window.memory), default=None),
         late_p99_s=window.late,
         causes=tuple(window.causes()),
         timeline=tuple(window.timeline()),
-        points=tuple(points(window)),
-        extras=figures(window),
+        points=tuple(window.specifics.points(window)),
+        extras=_figures(window) | window.specifics.figures(window),
     )
     reasons = {
         "rate": A_LOOP,
@@ -128,13 +126,24 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
     return replace(record, missing=missing)
 
 
-def _unaccounted(window: Window, parts: Sequence[Part]) -> str:
+def _figures(window: Window) -> Figures:
+    """The figures of all events besides losses: what was under way, and how the service ended it."""
+    figures: Figures = {"told_close": sum(row.told_close for row in window.log if end_of(row) > window.at)}
+    if window.oom_kills:
+        figures["oom_kills"] = window.oom_kills
+    if window.event.actions:
+        under_way = [row for row in window.log if row.begun is not None and row.begun <= window.at < end_of(row)]
+        figures |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
+    return figures
+
+
+def _unaccounted(window: Window, parts: Sequence[Part], counted: Sequence[Row]) -> str:
     """Why the fate of some requests is unknown; empty if all are known. A server's end explains that of a tool."""
     unread = [number for number, part in enumerate(parts, 1) if part.fates is None]
     if unread:
         what = f"wrk does not say what it sent in part {unread[0]}"
         return f"the server was {KILLED}: {what}" if window.oom_kills else what
-    return "" if all(row.fate for row in (*window.counted, *window.needing)) else NO_END
+    return "" if all(row.fate for row in (*counted, *window.needing)) else NO_END
 
 
 def _cannot(source: Run, number: int, skip: SkippedCell) -> EventRecord:

@@ -259,29 +259,38 @@ FIGURES = tuple(name for name, field in FIELDS.items() if isinstance(field, Figu
 
 def to_line(record: Record) -> str:
     """The record as one line of JSON, without its newline."""
-    values = {"schema": SCHEMA, **as_plain(record)}
+    return as_line(record, SCHEMA)
+
+
+def as_line(record: object, schema: int) -> str:
+    """A record of any kind as one line of JSON, without its newline."""
+    values = {"schema": schema, **as_plain(record)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def from_line(line: str) -> Record:
     """Parse a line into a record; BadRecord if that fails."""
-    if (values := as_object(line)) is None:
-        raise BadRecord("not a JSON object")
-    if (found := values.pop("schema", None)) != SCHEMA or type(found) is not int:
-        raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {SCHEMA}")
-    try:
-        record = typed(Record, values)
-    except ValueError as problem:
-        raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None
+    record = parse_line(Record, SCHEMA, line)
     if record.tool not in TOOLS:
         raise BadRecord(f"a record of the load tool {record.tool[:40]}, which this version does not have")
     return record
 
 
+def parse_line(kind: type[R], schema: int, line: str) -> R:
+    """Parse a line into a record of this kind and schema; BadRecord if that fails."""
+    if (values := as_object(line)) is None:
+        raise BadRecord("not a JSON object")
+    if (found := values.pop("schema", None)) != schema or type(found) is not int:
+        raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {schema}")
+    try:
+        return typed(kind, values)
+    except ValueError as problem:
+        raise BadRecord(f"not a record of schema {schema}: {problem}") from None
+
+
 def dump(records: Iterable[Record]) -> Iterator[str]:
     """The lines of records.jsonl, each with its newline."""
-    for record in records:
-        yield to_line(record) + "\n"
+    return (to_line(record) + "\n" for record in records)
 
 
 def load(lines: Iterable[str]) -> Iterator[Record]:

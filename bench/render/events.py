@@ -8,9 +8,10 @@ from bench.analysis.events import EventCell, Kind
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
 from bench.stats.event_counts import LEAST_ROUNDS, UNSEEN, UNSEEN_SHARE, unseen_one_in
-from bench.words.event_cells import outcome_words, seconds_words, span
+from bench.words.event_cells import outcome_words
 from bench.words.event_losses import counted_in
-from bench.words.events import DefaultText, EventRowText, EventsText
+from bench.words.event_words import seconds_words, span
+from bench.words.events import EventRowText, EventsText
 
 DIFFER, LOAD = "do they differ?", "load, client timeout"
 AT_ONCE = "Up to {} windows of the same event ran at once, on the same CPUs{}."
@@ -39,37 +40,29 @@ def counts_table(events: EventsText) -> Table:
     tested = any(row.row.contrasts for row in events.rows) and rounds >= LEAST_ROUNDS
     how = HOW + TESTED.format(rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE) * tested
     notes = (how, *_at_once(events), *events.aside, *([FLOOR] if "null" in events.table.services else []))
-    if events.services_down:
-        return _services_down(events, notes)
 
     def cell(service: str) -> Callable[[EventRowText], str]:
-        return lambda row: row.cells[service].line()
+        return lambda row: row.cells[service].head if events.services_down else row.cells[service].line()
 
+    load: Column[EventRowText] = Column(LOAD, lambda row: row.load)
     columns: list[Column[EventRowText]] = [
         Column("event", lambda row: row.name, left=True),
-        Column(LOAD, lambda row: row.load),
+        *([] if events.services_down else [load]),
         *(Column(events.labels[name], cell(name), left=True) for name in events.table.services),
         Column(DIFFER, lambda row: row.differ, left=True),
+        *([load] if events.services_down else []),
     ]
-    return table_of(events.title, columns, events.rows, notes)
-
-
-def _services_down(events: EventsText, notes: Sequence[str]) -> Table:
-    def event(place: int) -> Callable[[tuple[str, list[str]]], str]:
-        return lambda line: line[1][place]
-
-    lines = [(events.labels[name], [row.cells[name].head for row in events.rows]) for name in events.table.services]
-    lines += [(DIFFER, [row.differ for row in events.rows]), (LOAD, [row.load for row in events.rows])]
-    columns: list[Column[tuple[str, list[str]]]] = [
-        Column("service", lambda line: line[0], left=True),
-        *(Column(row.name, event(place), left=True) for place, row in enumerate(events.rows)),
-    ]
-    return table_of(events.title, columns, lines, notes)
+    table = table_of(events.title, columns, events.rows, notes)
+    return table.turned("service") if events.services_down else table
 
 
 def _at_once(events: EventsText) -> Iterator[str]:
     """How many windows of an event ran at once, and under which events one at a time."""
-    beside = {row.name: max(map(_beside, row.row.cells.values())) for row in events.rows if counted_in(row.row)}
+    beside = {
+        row.name: max(one.beside or 0 for cell in row.row.cells.values() for one in cell.records)
+        for row in events.rows
+        if counted_in(row.row)
+    }
     if any(beside.values()):
         # A row with only one service could have had no other beside it.
         alone = [row.row for row in events.rows if beside.get(row.name) == 0 and len(counted_in(row.row)) > 1]
@@ -78,13 +71,14 @@ def _at_once(events: EventsText) -> Iterator[str]:
         yield AT_ONCE.format(max(beside.values()) + 1, ALONE.format(listed(names)) if names else "")
 
 
-def _beside(cell: EventCell) -> int:
-    return max(one.beside or 0 for one in cell.records)
-
-
 def outcomes_table(events: EventsText) -> Table:
     """What happened to the lost requests of each cell, and its times; ranges are over the rounds."""
-    cells = [(row.name, events.labels[name], cell) for row in events.rows for name, cell in _counted(row)]
+    cells = [
+        (row.name, events.labels[name], cell)
+        for row in events.rows
+        for name, cell in row.row.cells.items()
+        if cell.kind is Kind.COUNTED
+    ]
 
     def figure(title: str, name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
         return Column(title, lambda one: _span(one[2].figures(name), write), optional=True)
@@ -106,10 +100,6 @@ def outcomes_table(events: EventsText) -> Table:
     return table_of("Outcomes of lost requests", columns, cells)
 
 
-def _counted(row: EventRowText) -> Iterator[tuple[str, EventCell]]:
-    return ((name, cell) for name, cell in row.row.cells.items() if cell.kind is Kind.COUNTED)
-
-
 def _seconds(value: float) -> str:
     return f"{seconds_words(value)} s"
 
@@ -118,26 +108,14 @@ def _span(values: Sequence[float], write: Callable[[float], str]) -> str:
     return span(values, write) if values else NOTHING
 
 
+DEFAULTS = ("what", "services", "the server's default", "started with", "source")
+
+
 def _listed(events: EventsText) -> Iterator[Table]:
-    for title, what, rows in (
-        ("Not counted", "why", events.cannot),
-        ("What the documentation says", "documentation", events.documented),
+    for title, columns, rows in (
+        ("Not counted", ("event", "services", "why"), events.cannot),
+        ("What the documentation says", ("event", "services", "documentation"), events.documented),
+        ("Defaults of the servers", DEFAULTS, events.defaults),
     ):
-        columns: list[Column[tuple[str, str, str]]] = [
-            Column("event", lambda row: row[1], left=True),
-            Column("services", lambda row: row[0], left=True),
-            Column(what, lambda row: row[2], left=True),
-        ]
         if rows:
-            yield table_of(title, columns, rows)
-    if events.defaults:
-        yield table_of("Defaults of the servers", DEFAULTS, events.defaults)
-
-
-DEFAULTS: tuple[Column[DefaultText], ...] = (
-    Column("what", lambda one: one.what, left=True),
-    Column("services", lambda one: one.services, left=True),
-    Column("the server's default", lambda one: one.value, left=True),
-    Column("started with", lambda one: one.given, left=True),
-    Column("source", lambda one: one.source, left=True),
-)
+            yield Table(title, columns, rows, (True,) * len(columns))

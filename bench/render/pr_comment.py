@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.analysis.events import LESS, MORE, NOT_OF_LOSSES, NULL, EventContrast, Kind
+from bench.analysis.events import LESS, MORE, NULL, EventContrast, Kind, compares_losses
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import read_at_common_rates
@@ -211,7 +211,7 @@ class EventComparison:
     def kind(self) -> str:
         """The verdict on the head, or `invalid`; for a single service, whether it loses anything."""
         cells = self.text.row.cells
-        if self.text.row.event in NOT_OF_LOSSES and any(cell.counted for cell in cells.values()):
+        if not compares_losses(self.text.row.event) and any(cell.counted for cell in cells.values()):
             return SHOWN
         if self.base == self.head and cells[self.head].counted:
             return MORE if cells[self.head].lost else NO_LOSS

@@ -56,6 +56,11 @@ class Table:
         columns, *rows = (tuple(row[at] for at in places) for row in (self.columns, *self.rows))
         return replace(self, columns=columns, left=tuple(self.left[at] for at in places), rows=tuple(rows))
 
+    def turned(self, corner: str) -> Table:
+        """With columns as rows; `corner` is the name of the first column."""
+        (_, *names), *rows = zip(self.columns, *self.rows, strict=True)
+        return replace(self, columns=(corner, *names), rows=tuple(rows), left=(True,) * (1 + len(names)))
+
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline; shared values are given once."""
         table = self.said_once

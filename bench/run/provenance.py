@@ -70,17 +70,19 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         *("docker-compose.yml", "driver", "loadgen", "postgres", "services", "upstream"),
         *(f"scripts/{name}" for name in ("matrix.sh", "measure.sh", "lib")),
         *(f"bench/{name}" for name in ("contract", "core", "load", "own_app", "plan", "run", "schedule", "tools")),
+        *(f"bench/events/{name}" for name in ("__init__.py", "*/cases.py", "*/load.py", "*/proxies")),
         *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "flags", "knobs")),
         *(f"bench/matrix/{n}.py" for n in ("load", "model", "packages", "settings")),
     ),
     "judge": (
-        *(f"bench/{name}" for name in ("records", "stats", "tools", "validity")),
+        *(f"bench/{name}" for name in ("records", "stats", "tools", "validity", "events/*/figures.py")),
         "bench/analysis/causes.py",
         *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "ranking")),
     ),
 }
-"""Files that affect figures: those that produce raw output, and those that judge it; not those that only display."""
+"""Files and folders (globs) that affect figures: those that produce raw output, and those that judge it; not those
+that only display."""
 
 _COMMENTS = re.compile(rb"^(?!#!)[ \t]*#.*\n?", re.MULTILINE)
 
@@ -92,7 +94,7 @@ def part_hashes() -> dict[str, str]:
 
     Comments and docstrings do not count, so that rewording neither blocks `--resume` nor makes runs incompatible.
     """
-    return {part: _part_hash(Path(part)) for part in HARNESS}
+    return {part: _part_hash(part) for part in HARNESS}
 
 
 def harness_hash(hashes: Mapping[str, str] | None = None) -> str:
@@ -103,12 +105,12 @@ def harness_hash(hashes: Mapping[str, str] | None = None) -> str:
 
 def changed_parts(planned: Mapping[str, str]) -> list[str]:
     """The parts of the project that measure and have changed since a run with these hashes of them was planned."""
-    return [part for part in STAGES["measure"] if part in planned and _part_hash(Path(part)) != planned[part]]
+    return [part for part in STAGES["measure"] if part in planned and _part_hash(part) != planned[part]]
 
 
-def _part_hash(top: Path) -> str:
+def _part_hash(part: str) -> str:
     digest = hashlib.sha256()
-    for path in [top] if top.is_file() else sorted(top.rglob("*")):
+    for path in sorted(path for top in Path().glob(part) for path in ([top] if top.is_file() else top.rglob("*"))):
         if path.is_file() and "__pycache__" not in path.parts and path.name != ".env":
             digest.update(str(path).encode() + b"\0" + content(path) + b"\0")
     return digest.hexdigest()

@@ -7,47 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow
 from bench.core.formats import NOTHING, capital, joined, listed, plural
 from bench.core.groups import grouped
-from bench.plan.event import NO_CASE, EventCase
-from bench.plan.events.dependencies import CONNECTIONS_TAKEN, IN_POOL, THREADS_TAKEN
-from bench.plan.events.processes import MAX_REQUESTS, NEVER, RECYCLED
+from bench.events import NAMES
 from bench.stats.estimates import ERRORS
 from bench.stats.event_counts import LEAST_ROUNDS, p_differ, share
-from bench.words.event_cells import gone_words, whole
+from bench.words.event_cells import gone_words
+from bench.words.event_words import whole, words_of
 
 Labels = Mapping[str, str]
-SUBJECTS: Mapping[str, str] = {
-    "reload": "a reload of {}",
-    "rolling": "a rolling restart of {}",
-    "stop": "stopping {}",
-    "killed": "a killed worker of {}",
-    "hung": "a hung worker of {}",
-    "overload": "an overload of {}",
-    "slow": "beside slow clients ({case}), {}",
-    "recycle": "with workers recycled {case}, {}",
-    "connections": "beside {case} connections, {}",
-    "exhausted": "with {case}, {}",
-    "away": "with the {case}, {}",
-    "balance": "under an easy load ({case}), {}",
-    "idle-close": "reusing idle connections just when {} closes them",
-}
-"""Events as the subject of a sentence; other events go by their name."""
-CASES: Mapping[EventCase, str] = {
-    THREADS_TAKEN: "all threads taken",
-    IN_POOL: "all threads taken and the health check in their pool",
-    CONNECTIONS_TAKEN: "all database connections taken",
-    RECYCLED: f"every {MAX_REQUESTS:,} requests",
-}
-WHAT: Mapping[str, str] = {"exhausted": "health checks", "away": "requests that do not need it"}
-"""What is lost, if not requests of any kind."""
-RELIEFS: Mapping[tuple[str, EventCase], tuple[EventCase, str]] = {
-    ("rolling", EventCase("behind nginx")): (EventCase("behind nginx, pre-stop 3 s"), "with a pre-stop wait of 3 s"),
-    ("rolling", EventCase("behind HAProxy")): (
-        EventCase("behind HAProxy, pre-stop 3 s"),
-        "with a pre-stop wait of 3 s",
-    ),
-    ("recycle", RECYCLED): (NEVER, "without recycling"),
-}
-"""For a case: the case that shows the remedy, and the remedy in words."""
 MOST_LOSERS = 3
 """If more services lose requests, without a verdict, only the first and the last of them are named."""
 MOST_SPREAD = 1.1
@@ -167,7 +133,7 @@ def _loses(row: EventRow, name: str) -> str:
 
 
 def _what(row: EventRow) -> str:
-    return f" {WHAT.get(row.event, 'requests')}"
+    return f" {words_of(row.event).lost}"
 
 
 def _sum_words(row: EventRow, name: str, what: str = "") -> str:
@@ -200,8 +166,8 @@ def _floor(row: EventRow) -> str:
 
 def relief_of(row: EventRow, rows: Sequence[EventRow]) -> EventRow | None:
     """The row of the case that shows the remedy; None without one."""
-    case, _ = RELIEFS.get((row.event, row.case), (NO_CASE, ""))
-    return next((one for one in rows if case and (one.event, one.case) == (row.event, case)), None)
+    case, _ = words_of(row.event).reliefs.get(row.case, (None, ""))
+    return next((one for one in rows if (one.event, one.case) == (row.event, case)), None)
 
 
 def relief_words(row: EventRow, rows: Sequence[EventRow]) -> str:
@@ -209,10 +175,11 @@ def relief_words(row: EventRow, rows: Sequence[EventRow]) -> str:
     other = relief_of(row, rows)
     if other is None:
         return ""
-    words = RELIEFS[row.event, row.case][1]
+    _, words = words_of(row.event).reliefs[row.case]
+    tests = sum(len(words_of(name).reliefs) for name in NAMES)
     both = [name for name in counted_in(row) if name in counted_in(other)]
     with_it, without = (tuple(pair for name in both for pair in one.cells[name].counts) for one in (other, row))
-    if not both or share(with_it) >= share(without) or p_differ(without, with_it, alike=True) > ERRORS / len(RELIEFS):
+    if not both or share(with_it) >= share(without) or p_differ(without, with_it, alike=True) > ERRORS / tests:
         return ""
     lost = sum(one for one, _ in with_it)
     sent = sum(one for _, one in with_it)
@@ -226,18 +193,9 @@ def _shorter(name: str, beside: str) -> str:
 
 
 def _subject(row: EventRow, name: str) -> str:
-    template = SUBJECTS.get(row.event, f"{row.event} of {{}}")
-    words = template.format(name, case=CASES.get(row.case, row.case.text))
-    return words if "{case}" in template else words + _case_words(row.case)
-
-
-def _case_words(case: EventCase) -> str:
-    """` with keep-alive and a boot of 2 s`, for a sentence."""
-    if case.watched_s:
-        # For how long idle connections were watched does not matter to those that the server has closed.
-        return ""
-    if case.proxy:
-        by = f" by {case.manager}" if case.manager else ""
-        return f" behind {case.proxy}{by}" + f" with a pre-stop wait of {case.pre_stop_s:g} s" * (case.pre_stop_s > 0)
-    parts = [*filter(None, [case.connections]), *[f"a boot of {case.boot_s:g} s"] * (case.boot_s > 0)]
-    return f" with {' and '.join(parts)}" if parts else f" ({case})" if case else ""
+    wording = words_of(row.event)
+    template = wording.subject or f"{row.event} of {{}}"
+    if "{case}" in template:
+        return template.format(name, case=wording.case(row.case))
+    words = wording.cases.get(row.case, f"({row.case})" if row.case else "")
+    return f"{template.format(name)} {words}".rstrip()

@@ -10,6 +10,7 @@ from bench.core.formats import capital, listed
 from bench.core.groups import grouped
 from bench.run.facts import Defaults
 from bench.stats.event_counts import share
+from bench.words.event_words import words_of
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
@@ -22,17 +23,6 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Each kind of default in words, with the knob that sets it."""
-DECIDES: Mapping[str, str] = MappingProxyType(
-    {
-        "killed": "respawn",
-        "hung": "timeout",
-        "stop": "graceful",
-        "idle-close": "keepalive",
-        "overload": "backlog",
-        "slow": "silent",
-    }
-)
-"""The default on which it depends what an event costs."""
 MUCH = 0.01
 """A service is named from this share of lost requests on."""
 
@@ -40,15 +30,15 @@ MUCH = 0.01
 def settings_sentences(table: EventTable, defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each event and default that cost services much, with the source."""
     for event, rows in grouped(table.rows, lambda row: row.event).items():
-        kind = DECIDES.get(event)
+        kind = words_of(event).decides
         struck = dict.fromkeys(
             name for row in rows for name, cell in row.cells.items() if kind and name != NULL and _cost_much(cell)
         )
-        known = [(name, default) for name in struck if (default := defaults.get(name, {}).get(kind or ""))]
+        known = [(name, default) for name in struck if (default := defaults.get(name, {}).get(kind))]
         by_default = grouped(known, lambda pair: (pair[1].get("value"), pair[1].get("source")))
         for (value, source), group in by_default.items():
             names = listed([labels[name] for name, _ in group])
-            yield f"{capital(event)}, {names}: {DEFAULTS[kind or '']}, by default {value} ({source})."
+            yield f"{capital(event)}, {names}: {DEFAULTS[kind]}, by default {value} ({source})."
 
 
 def _cost_much(cell: EventCell) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.events import NOT_OF_LOSSES, NULL, EventRow, EventTable, Kind, event_table
+from bench.analysis.events import NULL, EventRow, EventTable, Kind, event_table
 from bench.analysis.services import coordinates_of, pairs_of, places_of
 from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
+from bench.plan.events import event_kind
 from bench.records.event import EventRecord
 from bench.run.facts import Defaults, RunFacts
-from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
-from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, span
-from bench.words.event_findings import Finding, by_question, ordered_findings
-from bench.words.event_losses import counted_in, differ_words
+from bench.words.event_cells import cell_words
+from bench.words.event_findings import Finding, by_question, named_cells, ordered_findings
+from bench.words.event_losses import differ_words
 from bench.words.event_settings import DEFAULTS, settings_sentences
+from bench.words.event_words import CellWords, seconds_of, span, words_of
 from bench.words.names import labels_of
 from bench.words.remarks import aside_words
 
@@ -27,30 +28,23 @@ MOST_ACROSS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class DefaultText:
-    """What servers do without a flag, and the value that these services were given instead."""
-
-    what: str
-    services: str
-    value: str
-    given: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class EventRowText:
     """A row in words; `load`: its rate and the client's timeout; `differ`: whether its services differ."""
 
     row: EventRow
-    name: str
     load: str
     cells: Mapping[str, CellWords]
     differ: str
 
+    @property
+    def name(self) -> str:
+        """The event and its case."""
+        return self.row.name
+
 
 @dataclass(frozen=True, slots=True)
 class EventsText:
-    """The events of a run in words; `documented` is (services, event, what their documentation says)."""
+    """The events of a run in words; `documented` is (event, services, what their documentation says)."""
 
     table: EventTable
     title: str
@@ -61,8 +55,9 @@ class EventsText:
     advice: tuple[str, ...]
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
-    """(services, event, why they have no counts)."""
-    defaults: tuple[DefaultText, ...] = ()
+    """(event, services, why they have no counts)."""
+    defaults: tuple[tuple[str, ...], ...] = ()
+    """What servers do without a flag: (what, services, value, what they were given instead, source)."""
     aside: tuple[str, ...] = ()
     """A sentence on the services whose figures have a known cause."""
     settings: tuple[str, ...] = ()
@@ -122,7 +117,7 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
         labels,
         tuple(_row(row, table, labels) for row in table.rows),
         (*ordered_findings(table, labels),),
-        (*_advice(table), *_growth_advice(table, labels)),
+        (*_advice(table), *_advice_of_events(table, labels)),
         (*_by_text(((one, one.documented) for one in records), labels),),
         (*_by_text(_reasons(table), labels),),
         (*_defaults(facts.defaults, labels),),
@@ -133,11 +128,12 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
 
 def _title(table: EventTable) -> str:
     counted = [one for cell in table.cells for one in cell.records if one.service != NULL]
-    shares = [one.share for one in counted if one.share is not None and one.event not in {*NOT_OF_LOSSES, "overload"}]
+    rates = {row.event: [case.most_rate for case in event_kind(row.event).cases] for row in table.rows}
+    faster = [event for event, of_cases in rates.items() if None in of_cases]
+    shares = [one.share for one in counted if one.share is not None and one.event not in faster]
     fewer = any(len(cell.records) < table.rounds for cell in table.cells if cell.service != NULL)
     words = [f"{'up to ' * fewer}{plural(table.rounds, 'round')}"]
     if shares:
-        faster = [name for name in ("overload", *NOT_OF_LOSSES) if any(row.event == name for row in table.rows)]
         more = f" (more under {listed(faster)})" if faster else ""
         words.append(f"at most {100 * max(shares):.0f} % of each service's capacity{more}")
     return f"Lost requests: {', '.join(words)}"
@@ -146,7 +142,6 @@ def _title(table: EventTable) -> str:
 def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> EventRowText:
     return EventRowText(
         row,
-        row.name,
         _load(row),
         {name: cell_words(row.cells[name]) if name in row.cells else CellWords(NOTHING) for name in table.services},
         differ_words(row, labels),
@@ -178,26 +173,23 @@ def _advice(table: EventTable) -> Iterable[str]:
     )
 
 
-def _growth_advice(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
-    """The services whose growth is undecided."""
-    cells = [
-        (labels[name], cell) for row in table.rows for name, cell in counted_in(row).items() if row.event == "memory"
-    ]
-    if names := list(dict.fromkeys(label for label, cell in cells if growth_of(cell).word in (NOT_ENOUGH, TOO_SHORT))):
-        yield f"The load was too short to tell whether memory grows: {listed(names)} (`--duration {LEAST_S}` or more)."
+def _advice_of_events(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
+    """What would make the answer of single events clearer."""
+    for event, rows in grouped(table.rows, lambda row: row.event).items():
+        yield from words_of(event).advice(named_cells(rows, labels))
 
 
 def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
     """Each text once for an event, with the services it applies to."""
     groups = grouped((one for one in found if one[1]), lambda one: (one[0].event, one[1]))
     for (event, text), own in groups.items():
-        yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
+        yield event, listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), text
 
 
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
-def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[DefaultText]:
+def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[tuple[str, ...]]:
     """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
         entries = [(name, defaults.get(name, {}).get(kind, {})) for name in labels]
@@ -207,7 +199,7 @@ def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> It
                 started = f"{given}" if kind == "backlog" else f"{given} s"
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
-                yield DefaultText(what, listed([labels[name] for name, _ in group]), value, words, str(source))
+                yield what, listed([labels[name] for name, _ in group]), value, words, str(source)
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

@@ -32,7 +32,8 @@ from bench.plan.measurement import planned_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
-from calibration.events import Check, Known, checks
+from calibration.checks import Check, Known
+from calibration.events import checks
 from driver.engines.engine import Container, End, Engine
 from driver.messages import doings_of
 from driver.processes import Processes, all_pids, processes_of
@@ -120,7 +121,7 @@ def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[
     hosts = [f"127.0.0.{number}" for number in (2, 3)] if event.proxy else [""]
     with serving(root, known, event.environment, hosts) as (started, port):
         addresses = [f"{host}:{port}" for host in hosts]
-        with patch("bench.load.proxy.addresses", lambda *_: addresses):
+        with patch("bench.events.rolling.load.addresses", lambda *_: addresses):
             record = under_event(root, event, OnThisMachine(root / "engine", started), (port, path, body))
     told: dict[str, int] = {}
     for line_of_one in (root / "told").read_text().splitlines():

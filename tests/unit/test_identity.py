@@ -20,7 +20,7 @@ READERS = {
     "bench/matrix/model.py": "the routes of scenarios",
     "bench/tools/levels.py": "what a level's text means",
     "bench/core/service_settings.py": "what the text of settings means",
-    "bench/plan/event.py": "what the text of an event's case means",
+    "bench/plan/event.py": "the name of the level of an event's case",
     "bench/run/facts.py": "the waits of earlier runs, by the scenario's name",
     "bench/load/in_turns.py": "the loads in plan.jsonl, of which it needs no more",
     "calibration/turns.py": "verdicts.jsonl",

@@ -1,4 +1,4 @@
-"""Imports point down the list of packages, and there are no cycles."""
+"""Imports point down the list of packages, and there are no cycles; what is about one event is in its folder."""
 
 import ast
 import subprocess
@@ -9,9 +9,21 @@ from pathlib import Path
 
 from places import ROOT
 
+from bench.events import NAMES
+
+STAGES = {"cases": "plan", "load": "load", "figures": "records", "words": "words", "known": "known"}
+"""Where the modules of an event belong."""
+ALSO_WORDS = {
+    "connections": "of a load, on the command line of a tool, and the limit of a server",
+    "memory": "the limit of a container",
+    "stop": "a check of the contract",
+}
+"""Names of events that mean something else in modules that are not about events."""
+PROBE = ("bench.load.event", "connections")
+"""The key of the connections with which a capacity was measured."""
 ORDER = (
-    *("cli", "render", "export", "words", "schedule", "load", "analysis", "stats", "validity", "records", "run"),
-    *("plan", "own_app", "contract", "matrix", "tools", "core"),
+    *("known", "cli", "render", "export", "words", "schedule", "load", "analysis", "stats", "validity", "records"),
+    *("run", "plan", "own_app", "contract", "matrix", "tools", "core"),
 )
 
 
@@ -54,10 +66,32 @@ def test_imports_point_down_and_never_in_a_circle() -> None:
         f"{name} -> {other}"
         for name, others in graph.items()
         for other in others
+        if not (part(name) == "known" and other.startswith("calibration.checks"))
         if not other.startswith("bench.") or place(name) > place(other) or (place(name) and place(other) == 0)
     ]
     assert upward == []
     list(TopologicalSorter({name: others - {name, package(name)} for name, others in graph.items()}).static_order())
+
+
+def test_what_is_of_an_event_is_in_its_folder_and_imports_no_other_event() -> None:
+    of_events = {name: path for name, path in modules().items() if name.startswith("bench.events.")}
+    assert {name.split(".")[2] for name in of_events} == {name.replace("-", "_") for name in NAMES}
+    for name, path in of_events.items():
+        event, *stage = name.split(".")[2:]
+        assert {*stage} <= STAGES.keys(), name
+        assert [other for other in imported(path) & of_events.keys() if other.split(".")[2] != event] == [], name
+
+
+def test_no_other_module_names_an_event() -> None:
+    literals = [
+        (name, node.value)
+        for name, path in modules().items()
+        if not name.startswith("bench.events")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in NAMES
+    ]
+    assert PROBE in literals
+    assert [one for one in literals if one[1] not in ALSO_WORDS or ("event" in one[0] and one != PROBE)] == []
 
 
 def test_the_drivers_modules_import_each_other_in_no_circle() -> None:
@@ -89,7 +123,11 @@ def test_what_is_started_between_two_windows_imports_no_words_no_load_and_no_oth
 
 
 def part(name: str) -> str:
-    return name.split(".")[1]
+    """The package of a module, which a module of an event shares with all others of its stage."""
+    _, package, *names = name.split(".")
+    if package == "events":
+        return STAGES[names[1]] if names[1:] else "core"
+    return package
 
 
 def place(name: str) -> int:

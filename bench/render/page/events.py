@@ -9,14 +9,13 @@ from typing import Any
 
 from bench.analysis.events import EventCell, EventRow, Kind
 from bench.core.formats import NOTHING, megabytes, milliseconds, size
-from bench.core.groups import grouped
-from bench.plan.events import EVENTS
+from bench.plan.events import event_kind
 from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
-from bench.stats.event_counts import GROWS, STEADY
 from bench.stats.table_verdicts import NO_WINNER
-from bench.words.event_cells import FATES, growth_of, seconds_words
+from bench.words.event_cells import FATES
+from bench.words.event_words import seconds_words, words_of
 from bench.words.events import EventRowText, EventsText
 
 MOST_BYTES = 1_500_000
@@ -52,24 +51,13 @@ class HeatRow:
 
 def heat_map(events: EventsText) -> dict[str, list[HeatRow]]:
     """The rows by the question that their event answers, in the order of the events."""
-    count = len(events.table.services)
-    rows = (
-        (
-            row.row.event,
-            HeatRow(
-                row.name,
-                row.load,
-                row.differ,
-                tuple(
-                    _heat_cell(events, row, name, count * place + column)
-                    for column, name in enumerate(events.table.services)
-                ),
-            ),
-        )
-        for place, row in enumerate(events.rows)
-    )
-    groups = grouped(rows, lambda pair: str(EVENTS[pair[0]].question) if pair[0] in EVENTS else "Other events")
-    return {question: [row for _, row in pairs] for question, pairs in groups.items()}
+    services, groups = events.table.services, dict[str, list[HeatRow]]()
+    for place, row in enumerate(events.rows):
+        first = len(services) * place
+        cells = tuple(_heat_cell(events, row, name, part) for part, name in enumerate(services, first))
+        question = str(event_kind(row.row.event).question or "Other events")
+        groups.setdefault(question, []).append(HeatRow(row.name, row.load, row.differ, cells))
+    return groups
 
 
 def _heat_cell(events: EventsText, row: EventRowText, name: str, part: int) -> HeatCell:
@@ -81,18 +69,14 @@ def _heat_cell(events: EventsText, row: EventRowText, name: str, part: int) -> H
 
 
 def _figure(cell: EventCell, *, bad: bool) -> tuple[str, int | None]:
-    """The share of requests that were lost; of memory whether it grows, of balance the share of one worker."""
+    """The share of requests that were lost, or the event's own figure."""
     if cell.kind is not Kind.COUNTED:
         return ("n/a" if cell.kind is Kind.CANNOT else "?"), None
     if cell.gone:
         return "gone", GONE
-    event, other = cell.counted[0].event, BAD if bad else 0
-    if event == "memory":
-        word = growth_of(cell).word
-        return (word, other) if word in (GROWS, STEADY) else ("?", None)
-    if event == "balance":
-        shares = cell.figures("worst_share")
-        return (f"{100 * max(shares):.0f} %", other) if shares else ("?", None)
+    if short := words_of(cell.event).short:
+        text = short(cell)
+        return (text, BAD if bad else 0) if text else ("?", None)
     if not cell.lost:
         return "0", 0
     share = cell.lost / cell.sent

@@ -1,4 +1,4 @@
-"""A server with known behaviour under the events of a bad day (bench/plan/events), to test the reports about them.
+"""A server with known behaviour under the events of a bad day (bench/events), to test the reports about them.
 
 One process listens and another one serves, so that the effect of a signal to either is exact. BAD_DAY says what it
 does:

@@ -12,10 +12,11 @@ from event_runs import event, write_events
 from make_plans import MATRIX
 
 from bench.core.errors import UserError
+from bench.events.exhausted.cases import IN_POOL, THREADS_TAKEN
 from bench.plan.event import NO_CASE
-from bench.plan.events.dependencies import IN_POOL, THREADS_TAKEN
 from bench.records.event import Action, EventRecord, Fate, GrowthSample
-from calibration.events import APP, Known, events, known_of, report
+from calibration.checks import Known
+from calibration.events import APP, events, known_of, report
 
 
 def known(app: str) -> Known:

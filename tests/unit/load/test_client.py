@@ -20,10 +20,11 @@ import pytest
 from asked import HEAD, asked
 from waiting import HANGS_S, until
 
+from bench.events.idle_close.load import Keeper
+from bench.events.overload.load import attempts, load_by_vegeta
 from bench.load import client as client_module
 from bench.load.client import Client, Connection, Other, Request, _Answer
-from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
-from bench.load.idle_close import Keeper
+from bench.load.event import due_times, rates_of, rows
 from bench.plan.event import Phase
 from bench.plan.events import EVENTS
 from bench.records.event import KEPT, Fate

@@ -14,20 +14,21 @@ import pytest
 from asked import asked
 from known_server import RATE, happened, serving, wrong
 
+import bench.events.exhausted.known
+import bench.events.idle_close.load
 import bench.load.event
-import bench.load.idle_close
 import bench.records.event_window
-import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
+from bench.events.exhausted.cases import IN_POOL, steps_of
+from bench.events.idle_close.cases import HELD
+from bench.events.rolling.words import BAD_STATUS
 from bench.load.client import Client, Request
-from bench.plan.event import HELD, SLOWER_S, Event, Needs, Phase
-from bench.plan.events import EVENTS, kind_of
-from bench.plan.events.dependencies import IN_POOL, steps_of
+from bench.plan.event import SLOWER_S, Event, Needs, Phase
+from bench.plan.events import EVENTS, cases_of
 from bench.records.event import EventRecord, Fate
 from bench.records.event_window import read_log
 from bench.tools.sockets import REQUESTS
-from bench.words.event_cells import BAD_STATUS
-from calibration.events import Known, behind_s
+from calibration.checks import Known, behind_s
 from driver.messages import Action
 
 KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
@@ -44,9 +45,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def short(name: str, signal: str = "") -> Event:
     """The planned event with this name, which ends in seconds, except on a busy machine."""
-    kind = kind_of(name)
-    assert kind
-    (event,) = kind.cases
+    (event,) = cases_of(name)
     actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
     if signal:
         actions = (Action(AT_S, "signal", signal, "main"),)
@@ -56,7 +55,7 @@ def short(name: str, signal: str = "") -> Event:
 
 def test_a_pool_whose_places_are_all_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench.load.event, "BEFORE_S", 0.5)
-    monkeypatch.setattr(calibration.events, "HOLD_S", 0.6)
+    monkeypatch.setattr(bench.events.exhausted.known, "HOLD_S", 0.6)
     (case,) = (one for one in EVENTS["exhausted"].cases if one.case == IN_POOL)
     needs = Needs(timeout_s=5.0, path="/held/600", steps=steps_of(3), step_s=1.6, places=3)
     event = replace(case, needs=needs, phases=(Phase(0.3, 0.5 + 1.6 * len(needs.steps)),), timeout_s=0.3)
@@ -190,7 +189,7 @@ def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, p
 def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accounted_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench.load.idle_close, "OPENED_S", 4.0)
+    monkeypatch.setattr(bench.events.idle_close.load, "OPENED_S", 4.0)
     event = EVENTS["idle-close"].cases[0]
     known = replace(KNOWN, idle_s=1.5)
     record, told = happened(tmp_path, event, known)

@@ -9,25 +9,21 @@ from pathlib import Path
 import pytest
 from known_server import happened, wrong
 
-from bench.analysis.events import EventCell, connections_of
-from bench.plan.event import Event, Phase
-from bench.plan.events import EVENTS, kind_of
+from bench.analysis.events import EventCell
+from bench.events.balance.figures import connections_of
+from bench.events.memory.words import growth_of
+from bench.plan.event import Phase
+from bench.plan.events import EVENTS, cases_of
 from bench.records.event import EventRecord, Fate
 from bench.records.event_window import end_of, read_log
 from bench.stats.event_counts import STEADY, TOO_SHORT
 from bench.tools.sockets import REQUESTS
 from bench.words.event_cells import cell_words
-from calibration.events import Known
+from calibration.checks import Known
 from driver.messages import Action
 
 KNOWN = Known(drops=0, back_s=0.2, exit_s=0.2, slow=200, stall_s=0.1, idle_s=20)
 LEAKS = replace(KNOWN, leak=100)
-
-
-def case(name: str) -> Event:
-    kind = kind_of(name)
-    assert kind
-    return kind.cases[0]
 
 
 FIRST_S = 2.0
@@ -39,7 +35,7 @@ def cell_of(record: EventRecord) -> EventCell:
     return EventCell("a", (replace(record, causes=()),))
 
 
-SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, pool=8, most_requests=10**9)
+SHORT = replace(cases_of("memory-requests")[0], phases=(Phase(1.0, 7.0),), parts=7, pool=8, most_requests=10**9)
 """With the fewest parts from which a slope is estimated."""
 
 
@@ -47,8 +43,7 @@ SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, poo
 def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, known: Known, word: str) -> None:
     record, told = happened(tmp_path, SHORT, known)
     assert not wrong(record, known)
-    cell = cell_of(record)
-    assert cell.growth and cell.growth.word == word
+    assert growth_of(cell_of(record)).word == word
     # wrk does not count requests in flight when a part ends.
     assert 0 <= told["answered"] - record.answered <= 7 * 8 + 1
     assert len(record.points) == 7 and record.fates == {Fate.ANSWERED: record.sent}
@@ -60,7 +55,7 @@ def test_each_reload_leaves_two_files_behind(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("driver.steps.events.COUNTS", 50)
     known = replace(KNOWN, files=2, drops=1)
     event = replace(
-        case("memory-20-reloads"),
+        cases_of("memory-20-reloads")[0],
         most_rate=10.0,
         phases=(Phase(0.3, 200.0),),
         actions=(Action(0.5, "signal", "HUP", "main"),),
@@ -75,7 +70,7 @@ def test_each_reload_leaves_two_files_behind(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("name", ["8-pooled", "64-kept-alive", "new-connections"])
 def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
     known = replace(KNOWN, uneven=0.7)
-    event = case(f"balance-{name}-plain")
+    event = cases_of(f"balance-{name}-plain")[0]
     phases = tuple(replace(one, seconds=min(one.seconds, FIRST_S)) for one in event.phases)
     record, told = happened(tmp_path, replace(event, phases=phases), known)
     share = record.extras["worst_share"]
@@ -102,7 +97,7 @@ def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
 
 
 def test_large_bodies_are_sent_first(tmp_path: Path) -> None:
-    event = replace(case("memory-10-mb-bodies"), phases=(Phase(1.0, 1.0),), parts=1, bodies=3, pool=4)
+    event = replace(cases_of("memory-10-mb-bodies")[0], phases=(Phase(1.0, 1.0),), parts=1, bodies=3, pool=4)
     record, _ = happened(tmp_path, event, KNOWN)
     assert (record.extras["bodies"], record.fates.get(Fate.OTHER_STATUS, 0)) == (3, 3)
     assert record.sent == sum(record.fates.values()) and record.actions[0].what == "3 large bodies"

@@ -6,19 +6,16 @@ import asyncio
 import socket
 import threading
 import time
-from dataclasses import replace
 
 import pytest
 from asked import asked
 from waiting import HANGS_S
 
-from bench.load import proxy
+from bench.events.rolling import load as proxy
+from bench.events.rolling.load import wait_for_containers
 from bench.load.failures import Failed
-from bench.load.proxy import wait_for_containers
-from bench.plan.events import EVENTS
 
 BOOT_S = 0.3
-ROLLING, RELOAD = EVENTS["rolling"].cases[0], EVENTS["reload"].cases[0]
 
 
 async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -51,18 +48,15 @@ def test_all_containers_are_waited_for_and_not_the_first_that_answers(
     began = time.monotonic()
     Late(first, 0.0)
     Late(second, BOOT_S)
-    wait_for_containers(ROLLING, asked(first, timeout_s=1))
+    wait_for_containers(asked(first, timeout_s=1))
     assert time.monotonic() - began >= BOOT_S
 
 
-def test_one_that_never_answers_fails_and_without_a_proxy_none_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, unused_ports: list[int]
-) -> None:
+def test_one_that_never_answers_fails(monkeypatch: pytest.MonkeyPatch, unused_ports: list[int]) -> None:
     monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{unused_ports[0]}"])
     monkeypatch.setattr(proxy, "PATIENCE_S", 0.2)
     with pytest.raises(Failed, match="no answer from"):
-        wait_for_containers(ROLLING, asked(unused_ports[0], timeout_s=1))
-    wait_for_containers(replace(RELOAD, proxy=""), asked(unused_ports[0], timeout_s=1))
+        wait_for_containers(asked(unused_ports[0], timeout_s=1))
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ import pytest
 from make_plans import plan
 from make_run import entry
 
-from bench.plan.event import EventCase
-from bench.plan.events import EVENTS
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 
@@ -81,14 +79,3 @@ def test_a_line_without_its_service_is_no_measurement() -> None:
     del line["service"]
     assert measurement_of(line) == "missing key 'service'"
     assert measurement_of(None) == "expected 'object', got 'null'"
-
-
-def test_the_case_of_every_event_is_read_back_from_its_text_with_all_that_it_varies() -> None:
-    cases = [case.case for kind in EVENTS.values() for case in kind.cases]
-    assert [parts(EventCase.read(case.text)) for case in cases] == [*map(parts, cases)]
-    other = EventCase.read("behind nginx, pre-stop 9 s, of tomorrow")
-    assert parts(other) == parts(EventCase(other.text))
-
-
-def parts(case: EventCase) -> list[object]:
-    return [getattr(case, name) for name in EventCase.__annotations__]

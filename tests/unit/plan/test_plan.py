@@ -17,7 +17,7 @@ from bench.core.errors import UserError
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.settings import read_settings
-from bench.plan.events import EVENTS, kind_of, kinds_of
+from bench.plan.events import EVENTS, cases_of, kinds_of
 from bench.plan.order import measurements
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
@@ -215,4 +215,4 @@ def test_an_event_may_have_fewer_rounds_than_the_run() -> None:
         ["stop"],
         [],
     ]
-    assert not any(map(kind_of, ("slow:0", "slow:two", ":2")))
+    assert not any(map(cases_of, ("slow:0", "slow:two", ":2")))

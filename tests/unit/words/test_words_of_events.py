@@ -64,14 +64,8 @@ def cells_of_events() -> Said:
         "stopped: it is not asked to come back": of(
             "stop",
             extras={
-                "long_fate": "answered",
-                "under_way": 7,
-                "under_way_lost": 1,
-                "idle": 16,
-                "idle_closed": 16,
-                "idle_closed_s": 0.11,
-                "still_answered": 6,
-                "told_to_close": 5,
+                **{"long_fate": "answered", "under_way": 7, "under_way_lost": 1, "idle": 16, "idle_closed": 16},
+                **{"idle_closed_s": 0.11, "still_answered": 6, "told_to_close": 5},
             },
             sent=400,
             exit_s=1.2,
@@ -86,11 +80,8 @@ def cells_of_events() -> Said:
         "overloaded": of(
             "overload",
             extras={
-                "rate_2_1.5x": 500.0,
-                "rate_3_3x": 1000.0,
-                "goodput_3_3x": 40.0,
-                "rate_4_0.5x": 170.0,
-                "cpu_unanswered": 0.93,
+                **{"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0, "rate_4_0.5x": 170.0},
+                **{"cpu_unanswered": 0.93},
             },
             lost=480,
             recovered_s=12.0,
@@ -124,16 +115,9 @@ def cells_of_events() -> Said:
             "rolling",
             "behind nginx",
             extras={
-                "swap_1_s": 11.2,
-                "swap_2_s": 1.0,
-                "killed_1": True,
-                "killed_2": False,
-                "proxy_502": 957,
-                "proxy_502_no_container": 950,
-                "proxy_502_reset": 7,
-                "server_503": 2,
-                "cause_no_container": 957,
-                "cause_reset": 7,
+                **{"swap_1_s": 11.2, "swap_2_s": 1.0, "killed_1": True, "killed_2": False, "server_503": 2},
+                **{"proxy_502": 957, "proxy_502_no_container": 950, "proxy_502_reset": 7},
+                **{"cause_no_container": 957, "cause_reset": 7},
             },
             lost=957,
             sent=1359,
@@ -466,8 +450,8 @@ def test_a_run_without_events_has_no_words_on_them() -> None:
 
 def test_the_documentation_is_said_once_for_all_services_that_have_it() -> None:
     events = events_text(bad_day())
-    assert [(services, name) for services, name, _ in events.documented] == [("gunicorn", "reload")]
-    assert ("waitress", "reload", "Waitress has no reload (https://example.org/waitress)") in events.cannot
+    assert [row[:2] for row in events.documented] == [("reload", "gunicorn")]
+    assert ("reload", "waitress", "Waitress has no reload (https://example.org/waitress)") in events.cannot
 
 
 def test_pairs_of_packages_are_compared_and_nothing_else() -> None:

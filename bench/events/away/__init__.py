@@ -1,0 +1,1 @@
+"""A database or upstream that is down or silent, beside routes that do not need it."""

@@ -1,0 +1,1 @@
+"""Balance: how evenly four workers share connections and requests."""

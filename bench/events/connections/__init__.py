@@ -1,0 +1,1 @@
+"""Idle connections: thousands of them, beside a light load."""

@@ -1,0 +1,1 @@
+"""Exhausted threads or database connections, beside health checks."""

@@ -1,0 +1,1 @@
+"""A hung worker: SIGSTOP to one of four."""

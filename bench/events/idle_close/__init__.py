@@ -1,0 +1,1 @@
+"""Kept connections that are used just when the server closes them."""

@@ -1,0 +1,1 @@
+"""A killed worker: SIGKILL to one of four."""

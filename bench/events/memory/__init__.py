@@ -1,0 +1,1 @@
+"""Growth: memory over a million requests and after large bodies, file descriptors over reloads."""

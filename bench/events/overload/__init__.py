@@ -1,0 +1,1 @@
+"""An overload: up to three times the capacity."""

@@ -1,0 +1,1 @@
+"""Recycled workers: each ends after a number of requests."""

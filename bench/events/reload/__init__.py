@@ -1,0 +1,1 @@
+"""A reload: the signal by which the server's documentation replaces its workers."""

@@ -1,0 +1,30 @@
+"""When the new code answers, and which servers a reload takes down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.analysis.events import EventCell
+from bench.events.reload.cases import BOOT_S, CASES
+from bench.words.event_words import EventWords, ended, seconds_of, under_way
+
+
+def _details(cell: EventCell) -> Iterator[str]:
+    if new_code := cell.figures("new_code_s"):
+        yield f"new code after {seconds_of(new_code)}"
+    if cell.figures("ended_s"):
+        yield "the whole server ended"
+    yield from under_way(cell)
+
+
+BOOT = ", boot"
+WORDS = EventWords(
+    subject="a reload of {}",
+    cases={one.case: f"with {one.case.text.replace(BOOT, ' and a boot of')}" for one in CASES.cases},
+    outage="after a reload",
+    outages={
+        one.case: f" with a boot of {one.environment[BOOT_S]} s" for one in CASES.cases if BOOT_S in one.environment
+    },
+    findings=lambda row, cells: ended(f"A reload ({row.case})", cells),
+    details=_details,
+)

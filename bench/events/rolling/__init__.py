@@ -1,0 +1,1 @@
+"""A rolling restart: two containers behind a proxy, one after the other."""

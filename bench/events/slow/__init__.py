@@ -1,0 +1,1 @@
+"""Slow clients: connections that send or read hardly anything."""
