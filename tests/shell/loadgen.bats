@@ -44,7 +44,7 @@ answer() {
 			[[ \$1 != --output ]] || cp '$BATS_TEST_TMPDIR/answer' "\$2"
 			shift
 		done
-		printf '%s\n' '$1' '$2 0.001' >&2
+		printf '%s\n' '$1' '$2 0.001 0.001' >&2
 	EOS
 }
 
@@ -271,7 +271,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	pretend curl <<-EOS
 		[[ -e '$BATS_TEST_TMPDIR/up' ]] && status=200 || status=503
 		touch '$BATS_TEST_TMPDIR/up'
-		printf '%s\n' '' "\$status 0.001" >&2
+		printf '%s\n' '' "\$status 0.001 0.001" >&2
 	EOS
 	plan '{"warmup_s":0}'
 	run -0 "$measure" prepare "$run_dir"

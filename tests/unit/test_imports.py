@@ -11,7 +11,7 @@ from places import ROOT
 
 ORDER = (
     *("cli", "render", "export", "words", "schedule", "load", "analysis", "stats", "validity", "records", "run"),
-    *("plan", "own_app", "contract", "matrix", "tools", "core"),
+    *("plan", "own_app", "exchange", "contract", "matrix", "tools", "core"),
 )
 
 

@@ -265,7 +265,7 @@ def test_no_glob_selects_it(wanted: dict[str, Any]) -> None:
 
 def test_its_exact_name_selects_it() -> None:
     made = plan(stacks=("uvicorn-synthetic",), scenarios=("busy-100", "mix"))
-    assert [(c.service.name, c.path) for c in made.cells] == [
+    assert [(c.service.name, c.exchange.path) for c in made.cells] == [
         (NAME, "/synthetic?busy_us=100"),
         (NAME, "/synthetic?sleep=1:98,50:2"),
     ]

@@ -97,7 +97,7 @@ def test_the_table_is_locked_around_each_burst() -> None:
     assert done[:4] == [(2.5, "lock"), (4.5, "unlock"), (6.5, "lock"), (8.5, "unlock")]
     assert {one.to for one in cell.event.actions} == {"database"}
     assert len(done) == 2 * len(cell.event.needs.steps) and done[-1][0] < cell.event.seconds
-    assert (cell.path, cell.event.needs.path, cell.event.watches) == ("/plaintext", "/raw/db", "connections")
+    assert (cell.exchange.path, cell.event.needs.path, cell.event.watches) == ("/plaintext", "/raw/db", "connections")
     # It gets enough threads that they are not exhausted first.
     assert cell.event.environment["THREADS"] == "16" and cell.event.environment["DB_POOL_TOTAL"] == "5"
 
