@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench.core.errors import UserError, unknown
-from bench.core.exchange import Exchange
+from bench.core.exchange import GET
 from bench.core.formats import joined
 from bench.core.groups import grouped
 from bench.matrix.catalogue import INTERFACES, versions
@@ -83,7 +83,7 @@ def _levels(matrix: Matrix) -> Named:
 
 
 def _levels_of(tool: str) -> list[str]:
-    return [form for form in FORMS if refusal(tool, Level.parse(form), Exchange()) is None]
+    return [form for form in FORMS if refusal(tool, Level.parse(form), GET) is None]
 
 
 def _knobs(matrix: Matrix) -> Named:

@@ -100,7 +100,7 @@ def check(
     """Add a function to `CHECKS` for these routes; the first line of its docstring is the check's name."""
 
     def make(function: CheckFunction) -> Check:
-        assert function.__doc__ and routes and set(routes) <= ROUTES.keys()
+        assert function.__doc__ and routes and {*routes} <= {*ROUTES}
         name = function.__doc__.splitlines()[0].rstrip(".")
         CHECKS.append(Check(name, function, routes, alone, concurrent, last, template))
         return CHECKS[-1]

@@ -63,3 +63,6 @@ class Exchange:
     def is_good(self, status: int) -> bool:
         """Whether it is the status of a right response: 2xx, or that of a redirect that is expected."""
         return status // 100 == 2 or status in self.redirects
+
+
+GET = Exchange()

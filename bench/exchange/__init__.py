@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from bench.core.exchange import Exchange
+from bench.core.exchange import GET, Exchange
 from bench.exchange import http
 from bench.exchange.kind import Kind
 
@@ -31,7 +31,7 @@ def checks() -> Sequence[Check]:
     return CHECKS
 
 
-USUAL = kind_of(Exchange())
+USUAL = kind_of(GET)
 
 
 def unusual_kinds(exchanges: Iterable[tuple[str, Exchange]]) -> dict[str, str]:

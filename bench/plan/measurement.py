@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from bench.core.errors import UserError
-from bench.core.exchange import Exchange
+from bench.core.exchange import GET, Exchange
 from bench.core.service_settings import NO_SETTINGS, Settings
 from bench.core.typed import as_plain, read_as
 from bench.plan.event import NO_CASE, Event, EventCase
@@ -59,7 +59,7 @@ class Measurement:
     route: str | None = None
     database: bool = False
     """Whether a response needs the database."""
-    exchange: Exchange = Exchange()
+    exchange: Exchange = GET
     requests: str | None = None
     """For a user's own app: the folder in the run with its requests."""
     tool: str
@@ -188,7 +188,9 @@ _KEYS = [name for field in fields(Measurement) for name in (_OF_EXCHANGE if fiel
 _USUAL = {field.name: field.default for kind in (Exchange, Measurement) for field in fields(kind)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset("settings url host_network share share_of event copy redirects kind protocol".split())
+_RARE = frozenset(
+    ["settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects", "kind", "protocol"]
+)
 _NEEDED = {"turns": ("unit", "block", "window", "turn_s"), "rate": ("unit", "block", "window", "share_of")}
 _NEEDED |= {"event": ("unit", "block", "slot", "event")}
 _LEFT_OUT: Mapping[str, frozenset[str]] = {

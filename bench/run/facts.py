@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.exchange import Wait, WaitsFor
+from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.service_settings import NO_SETTINGS, Settings
 from bench.core.typed import read_as, read_or_none
 from bench.exchange import KINDS, USUAL

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bench.core.exchange import Exchange
+from bench.core.exchange import GET, Exchange
 from bench.core.files import MAX_BYTES
 from bench.core.formats import plain
 from bench.core.programs import guarded, run_joined
@@ -34,7 +34,7 @@ class Load:
     that count.
     """
 
-    exchange: Exchange = Exchange()
+    exchange: Exchange = GET
     at: str = ""
     headers: tuple[str, ...] = ()
     body_file: str | None = None

@@ -94,8 +94,6 @@ def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = No
     workers, asked = {"WORKERS": str(WORKERS)}, replace(route.exchange, path=NULL_WORKER)
     events = (replace(lasting(case, seconds), long_path="", environment=workers) for case in cases)
     return tuple(
-        PlannedCell(
-            NULL, route, route.scenario, asked, SOCKETS.name, Level(event.level), event=with_signal(event)
-        )
+        PlannedCell(NULL, route, route.scenario, asked, SOCKETS.name, Level(event.level), event=with_signal(event))
         for event in events
     )

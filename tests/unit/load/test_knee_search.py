@@ -16,8 +16,8 @@ import pytest
 from make_run import entry, output_of, sent_on_time
 
 from bench.core.formats import plain
-from bench.load import knee
 from bench.exchange.kind import Response
+from bench.load import knee
 from bench.load.failures import Failed
 from bench.load.knee import at_knee, first_trial, next_trial, search_knee
 from bench.load.knee_search import (

@@ -32,6 +32,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Tas
     """A load whose tool is a shell script."""
     monkeypatch.setattr(save, "ask", lambda _: Response("200", "0.001", ""))
     monkeypatch.setattr(Wrk, "version", lambda _: "4\ufffd")
+    monkeypatch.setattr(Wrk, "refusal", lambda *_: None)
 
     def made(script: str) -> Task:
         monkeypatch.setattr(Wrk, "command", lambda *_: Command(("sh", "-c", script), "read é"))

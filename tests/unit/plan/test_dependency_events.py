@@ -51,7 +51,7 @@ def test_as_many_wait_as_there_are_threads_and_one_less_and_one_more(
 
 def test_a_framework_whose_plain_functions_run_in_threads_has_a_health_check_there() -> None:
     found = cells("uvicorn-fastapi", "exhausted")
-    assert [found[case].path for case in ("threads", "health check in the pool")] == ["/plaintext", "/held/0"]
+    assert [found[case].exchange.path for case in ("threads", "health check in the pool")] == ["/plaintext", "/held/0"]
     assert found["threads"].event and found["threads"].event.documented.endswith("(starlette.dev/threadpool)")
 
 

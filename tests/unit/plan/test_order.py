@@ -51,7 +51,7 @@ def test_the_scenarios_whose_answers_need_the_database_say_so() -> None:
     needed = {"db-raw": True, "queries-20-orm": True, "create-data-1": True}
     assert asks == {"json": False, "simple-request-0": False} | needed
     assert {r.name for r in MATRIX.routes.values() if r.database and not r.selftest} == {
-        name for name, route in MATRIX.routes.items() if route.path.startswith(("/raw/", "/orm/", "/create_data/"))
+        name for name, route in MATRIX.routes.items() if route.exchange.path.startswith(("/raw/", "/orm/", "/create_data/"))
     }
 
 
