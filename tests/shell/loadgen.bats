@@ -82,7 +82,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	local post='"method":"POST","path":"/echo","body":"{\"a\":1}"'
 	[[ $(command_of "{\"tool\":\"ab\",$post}") == *" -p $dir/request-body -T application/json "* ]]
 	[[ $(command_of "{\"tool\":\"hey\",$post}") == *" -m POST -T application/json -D $dir/request-body "* ]]
-	[[ $(command_of "{\"tool\":\"vegeta\",\"rate\":5,$post}") == *" -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
+	[[ $(command_of "{\"tool\":\"vegeta\",\"connections\":null,\"rate\":5,$post}") == *" -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
 	[[ ! -e $dir ]]
 	"$measure" run "$run_dir"
 	[[ $(<"$dir/request-body") == '{"a":1}' ]]
