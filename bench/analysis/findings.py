@@ -10,8 +10,8 @@ from bench.analysis.cells.cell import Cell, cells_of, in_order
 from bench.analysis.cells.knees import Knees, knees_of
 from bench.analysis.costs import ServiceCosts, WorkerCosts, costs_of, unknown_cpu, worker_costs_of
 from bench.analysis.services import Places, places_of
+from bench.core.exchange import Wait
 from bench.core.groups import grouped
-from bench.core.waits import Wait
 from bench.records.record import MEASURED, Cause, Record
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from bench.core.exchange import GET
 from bench.core.formats import joined
 from bench.core.groups import grouped
 from bench.matrix.catalogue import INTERFACES, versions
@@ -62,8 +63,10 @@ def _scenarios(matrix: Matrix) -> Named:
     for route in matrix.routes.values():
         if route.selftest:
             continue
-        waits = wait_words(route.wait_of(route.scenario.replace("{n}", example)))
-        words = [f"{route.method} {route.path.replace('{n}', 'N')}", *([route.body] if route.body else [])]
+        _, sent = matrix.route_of(route.scenario.replace("{n}", example))
+        waits = wait_words(sent.wait)
+        path = route.exchange.path.replace("{n}", "N")
+        words = filter(None, (sent.method, path, sent.body))
         after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
         yield route.scenario.replace("{n}", "N"), " ".join(words) + after
 
@@ -74,7 +77,7 @@ def _levels(matrix: Matrix) -> Named:
 
 
 def _levels_of(tool: str) -> list[str]:
-    return [form for form in FORMS if refusal(tool, Level.parse(form), "GET") is None]
+    return [form for form in FORMS if refusal(tool, Level.parse(form), GET) is None]
 
 
 def _knobs(matrix: Matrix) -> Named:

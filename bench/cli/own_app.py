@@ -264,10 +264,8 @@ def _asked(run: Path, planned: Sequence[Measurement]) -> dict[str, tuple[Target,
         app = read_app(run / FOLDER)
         sent = {target for one in planned for target in app.targets_of(one.scenario)}
         return {target.title: (target, expect) for target, expect in app.expected if target in sent}
-    asked = [
-        Target(one.scenario, one.method, one.path, body=None if one.body is None else one.body.encode())
-        for one in planned
-    ]
+    lines = ((line.scenario, line.exchange) for line in planned)
+    asked = [Target(name, one.method, one.path, body=one.body.encode() if one.body else None) for name, one in lines]
     return {one.title: (one, {}) for one in asked}
 
 

@@ -17,6 +17,7 @@ from bench.contract.verify import failure_text, verify
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import write_file
+from bench.exchange import checks
 from bench.matrix.listeners import load_listeners
 from bench.matrix.load import load_matrix
 from bench.run.facts import read_run_facts
@@ -38,7 +39,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with ExitStack() as stack:
-            result = verify(_target(options, stack), options.routes, lambda text: print(text, flush=True))
+            result = verify(_target(options, stack), options.routes, checks(), lambda text: print(text, flush=True))
     except KeyboardInterrupt:
         print("verify: interrupted; upstream is back to normal", file=sys.stderr)
         return INTERRUPTED

@@ -5,33 +5,22 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from bench.contract.client import Answer, Request
+from bench.core.exchange import WaitsFor
 from bench.core.formats import first_of
+from bench.matrix.load import contract_routes
+from bench.matrix.model import Route
 
-ROUTES = {
-    "root": "/",
-    "delay": "/?duration={n}",
-    "plaintext": "/plaintext",
-    "json": "/json",
-    "simple-json": "/simple_json",
-    "http-route-example": "/http-route-example",
-    "simple-request": "/simple_request/{n}",
-    "create-data": "/create_data/{n}",
-    "db-raw": "/raw/db",
-    "db-orm": "/orm/db",
-    "queries-raw": "/raw/queries/{n}",
-    "queries-orm": "/orm/queries/{n}",
-    "updates-raw": "/raw/updates/{n}",
-    "updates-orm": "/orm/updates/{n}",
-    "fortunes-raw": "/raw/fortunes",
-    "fortunes-orm": "/orm/fortunes",
-    "echo": "/echo",
-}
-"""Path by route id; `{n}` stands for a number in the request."""
+
+@cache
+def _routes() -> dict[str, Route]:
+    return contract_routes()
+
 
 SAMPLE = {"delay": 20, "simple-request": 20} | dict.fromkeys(
     ("create-data", "queries-raw", "queries-orm", "updates-raw", "updates-orm"), 3
@@ -43,21 +32,20 @@ ECHO_SAMPLE = b'{"name":"echo","nested":{"list":[1,2.5,null,true]},"text":"\xe3\
 
 def path_of(route: str, n: int | str | None = None) -> str:
     """The path of a route with n filled in (None: the sample); n may be text, to check invalid numbers."""
-    return ROUTES[route].replace("{n}", str(SAMPLE.get(route, "") if n is None else n))
+    return _routes()[route].exchange.path.replace("{n}", str(SAMPLE.get(route, "") if n is None else n))
 
 
 def request_of(route: str, n: int | None = None, body: bytes = ECHO_SAMPLE) -> Request:
-    """The request for a route; only echo has a body."""
-    if route == "echo":
-        return Request(path_of(route), "POST", body)
-    return Request(path_of(route, n))
+    """The request for a route; only some have a body."""
+    sent = _routes()[route].exchange
+    return Request(path_of(route, n), sent.method, body if sent.body else None)
 
 
 def needs(route: str) -> Literal["database", "upstream"] | None:
     """What a route depends on."""
-    if route == "simple-request":
+    if _routes()[route].wait is WaitsFor.UPSTREAM:
         return "upstream"
-    return "database" if route == "create-data" or route.endswith(("-raw", "-orm")) else None
+    return "database" if _routes()[route].database else None
 
 
 class Mismatch(Exception):
@@ -264,9 +252,8 @@ _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     **dict.fromkeys(("fortunes-raw", "fortunes-orm"), lambda n, body: _fortunes()),
     "echo": lambda n, body: _value({**strict_json(body), "received": len(strict_json(body))}),
 }
-
-
-_ID = re.compile(r"\s*[0-9]{1,9}\s*")
+ROUTES = tuple(_ANSWERS)
+"""The routes of the contract; services/matrix.toml says what is sent."""
 
 
 def read_fortunes(page: bytes) -> list[tuple[int, str]]:
@@ -280,7 +267,7 @@ def read_fortunes(page: bytes) -> list[tuple[int, str]]:
     expect("script" not in table.tags, "the script tag escaped", "a script element in the page")
     expect({"html", "table"} <= table.tags, "an HTML page with a table", brief(page))
     for row in table.rows:
-        expect(len(row) == 2 and bool(_ID.fullmatch(row[0])), "rows of id and message", brief(row))
+        expect(len(row) == 2 and bool(re.fullmatch(r"\s*[0-9]{1,9}\s*", row[0])), "rows of id and message", brief(row))
     return [(int(number), message) for number, message in table.rows]
 
 
@@ -320,7 +307,6 @@ _STATEMENT = re.compile(r"\{%.*?%\}|^[ \t]*%.*$", re.MULTILINE)
 
 TEMPLATES = ("fortunes.*", "fortune.*")
 """Names of the fortunes template; the first one found counts."""
-_CODE = {".py", ".pyc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +321,7 @@ class Template:
 def find_template(framework: str, folder: Path = FRAMEWORKS) -> Template:
     """The fortunes template in the framework's folder."""
     app = folder / framework
-    found = [path for glob in TEMPLATES for path in sorted(app.rglob(glob)) if path.suffix not in _CODE]
+    found = [path for glob in TEMPLATES for path in sorted(app.rglob(glob)) if path.suffix not in (".py", ".pyc")]
     if found:
         return Template(str(found[0].relative_to(app)), found[0].read_text(encoding="utf-8"))
     there = (path for path in sorted(app.rglob("*")) if path.is_file() and path.suffix != ".pyc")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 
 from bench.contract.answers import Mismatch, TooLate, needs
-from bench.contract.checks import CHECKS, Check, Target
+from bench.contract.checks import Check, Target
 from bench.contract.client import NoAnswer, TimedOut
 
 
@@ -83,9 +83,9 @@ def failure_text(detail: str, *, outcome: str = "failed verification", final: bo
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def verify(target: Target, routes: Sequence[str], tell: Callable[[str], None]) -> Result:
-    """Run the checks of these routes; UserError if the harness itself is at fault."""
-    wanted = [(check, route) for route in routes for check in CHECKS if check.applies(route, target, routes)]
+def verify(target: Target, routes: Sequence[str], checks: Sequence[Check], tell: Callable[[str], None]) -> Result:
+    """Run those of the checks that are of these routes; UserError if the harness itself is at fault."""
+    wanted = [(check, route) for route in routes for check in checks if check.applies(route, target, routes)]
     # Checks that lock out other verifiers run together, so that those wait only once.
     wanted.sort(key=lambda pair: (pair[0].last, pair[0].alone))
     if target.upstream and "simple-request" in routes:

@@ -19,7 +19,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
 from bench.core.programs import guarded, run_joined
@@ -126,7 +125,8 @@ def asked_of(task: Task) -> str:
     """The key of a capacity: the request, and the environment variables that affect the capacity."""
     event = task.event
     given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
-    return " ".join((task.load.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
+    path, _, query = task.load.exchange.path.partition("?")
+    return " ".join((task.load.exchange.method, path, query, *given))
 
 
 def know(task: Task, capacity: Capacity) -> None:
@@ -186,7 +186,7 @@ def run_event(task: Task, beside: int = 0) -> None:
     specifics = of_event(event.name, "load", SHARED)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
     # The hostname of the unpinned load resolves to all containers of the service; the pinned load has one address.
-    with specifics.before(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, run):
+    with specifics.before(event, asked, task.load.peer[0], folder) as (asked, run):
         time.sleep(task.planned.after_s)
         t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
         loading = Loading(load, event, capacity, rates, t0_ns, max(WORKERS, len(known)))
@@ -317,14 +317,14 @@ def answered_share(log: Sequence[Request], begun_ns: int, timeout_s: float) -> f
 
 
 def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
-    url = urlsplit(task.load.url)
+    exchange, (host, port) = task.load.exchange, task.load.peer
     body = b""
     if task.load.body_file:
-        body = (task.planned.body or "").encode() or Path(task.load.body_file).read_bytes()
+        body = (exchange.body or "").encode() or Path(task.load.body_file).read_bytes()
     return Asked(
-        host=url.hostname or "",
-        port=url.port or 80,
-        head=_head(task, event, f"{url.path or '/'}{'?' * bool(url.query)}{url.query}", body),
+        host=host,
+        port=port,
+        head=_head(task, event, exchange.path, body),
         expected=expected,
         timeout_s=event.timeout_s,
         pool=event.pool,
@@ -333,7 +333,7 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
         long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
         slow_head=_slow_head(task, event),
         needs_head=_head(task, replace(event, pool=0), event.needs.path, b"") if event.needs else b"",
-        redirects=task.planned.redirects,
+        redirects=exchange.redirects,
     )
 
 
@@ -347,7 +347,7 @@ def _slow_head(task: Task, event: Event) -> bytes:
 
 
 def _head(task: Task, event: Event, path: str, body: bytes, method: str = "") -> bytes:
-    method = method or task.load.method
+    method = method or task.load.exchange.method
     lines = [f"{method} {path} HTTP/1.1", f"Host: {task.planned.service}:8080", "User-Agent: bench"]
     lines += [line for line in task.load.headers if not line.lower().startswith("host:")]
     lines += [f"Content-Length: {len(body)}"] if body else []

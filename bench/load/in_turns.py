@@ -9,7 +9,6 @@ counters, never the result.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
@@ -18,11 +17,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from bench.core.files import as_object, check_room, mapping, read_bytes
+from bench.core.files import as_object, check_room, read_bytes
 from bench.core.groups import grouped
-from bench.load.answers import one_answer, quiet_s, rest_s, wait_until_ready
+from bench.exchange import kind_of
+from bench.exchange.kind import Response
+from bench.load.answers import idle_response, wait_until_ready
 from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups, limits_of
 from bench.load.failures import NO_ANSWER, Failed, explained
@@ -33,7 +33,7 @@ from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Step, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare
-from bench.plan.cells import CYCLE_S
+from bench.plan.cells import CYCLE_S, blocks_of
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
@@ -41,7 +41,7 @@ from bench.records.counters import clock_step_s, is_clock_step, whole
 from bench.run.facts import read_run_facts
 from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
-from bench.tools.levels import Level, LoadKey
+from bench.tools.levels import LoadKey
 from bench.tools.tool import OUTPUT, temporary
 from bench.validity.run_rules import LEAST_SUCCESSES, NoiseLimits, noise_limits_of
 
@@ -63,19 +63,10 @@ class Retries:
 
 
 def retries_of(run: Path) -> Retries:
-    """The retries allowed in a run; none if run.json or the plan cannot be read."""
+    """The retries allowed in a run, as a share of its windows; none if run.json cannot be read."""
     facts = read_run_facts(run)
-    waiting = {table.key for table in facts.tables if table.waits}
-    windows: dict[LoadKey, set[tuple[str, str]]] = {table: set() for table in waiting}
-    for text in (read_bytes(str(run / "plan.jsonl")) or b"").splitlines():
-        line = mapping(json.loads(text))
-        table_windows = windows.get(
-            LoadKey(str(line.get("scenario")), str(line.get("tool")), Level.read(str(line.get("level"))))
-        )
-        if table_windows is not None and line.get("mode") == "turns":
-            table_windows.add((str(line.get("unit")), str(line.get("window"))))
-    most = {table: int(RETRIES * len(table_windows)) for table, table_windows in windows.items()}
-    return Retries(run, noise_limits_of(facts.knobs), most)
+    windows = {table.key: table.rounds * blocks_of(len(table.services)) for table in facts.tables if table.waits}
+    return Retries(run, noise_limits_of(facts.knobs), {key: int(RETRIES * count) for key, count in windows.items()})
 
 
 CONTAINERS = "containers.json"
@@ -97,12 +88,16 @@ NOWHERE = "/not-found"
 
 @dataclass(frozen=True, slots=True)
 class WindowLoad:
-    """One measurement's part of a window: the tool's version, its command line, and the service's address."""
+    """One measurement's part of a window: the tool's version, its command line, and the service's address.
+
+    `response`: one of the service while it is idle.
+    """
 
     planned: Measurement
     version: str
     argv: Sequence[str]
     peer: tuple[str, int]
+    response: Response | None
 
 
 def windows_of(step: Step) -> list[list[Measurement]]:
@@ -128,7 +123,9 @@ def load_windows(step: Step) -> None:
     windows, run = windows_of(step), step.run
     facts = read_run_facts(run)
     services = {measurement.service for window in windows for measurement in window}
-    counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts.knobs.get("SERVER_CPUS", "")))
+    # Those of the run's services while they are loaded; none if run.json does not have them.
+    cpus = facts.knobs.get("SERVER_CPUS", "")
+    counters = CpuCounters(_cgroups(run, services), server_cpus=frozenset(parse_list(cpus) if cpus else ()))
     retries, freezer = retries_of(run), freezer_of(run)
     workers = whole(facts.workers)
     rests_s: dict[str, float] = {}
@@ -178,17 +175,20 @@ def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, 
     for measurement in measurements:
         try:
             task = step.task(measurement.id)
-            url = urlsplit(task.load.url)
-            if (address := address_of(host := url.hostname or "")) is None:
+            host, port = task.load.peer
+            if (address := address_of(host)) is None:
                 step.note(measurement.service, NO_ANSWER, f"{measurement.service} no longer has an address")
                 continue
-            argv = command_of(task.tool, at_address(task.load, host, address)).argv
+            load = at_address(task.load, address)
+            argv = command_of(task.tool, load).argv
         except Failed as failure:
             step.note(measurement.service, failure.status, f"measure: {failure}")
             continue
+        # The requests of an own app are a list, whose first one says nothing about the others.
+        response = None if measurement.requests else idle_response(load)
         if measurement.tool not in versions:
             versions[measurement.tool] = task.tool.version()
-        loads.append(WindowLoad(measurement, versions[measurement.tool], argv, (address, url.port or 80)))
+        loads.append(WindowLoad(measurement, versions[measurement.tool], argv, (address, port), response))
     return loads
 
 
@@ -213,14 +213,13 @@ def _load_window(
             step.task(measurement.id).write_body()
             tool = stack.enter_context(HeldTool(load.argv, temporary(folder, OUTPUT)))
             said = step.said(measurement.service)
-            # The requests of an own app are a list, whose first one says nothing about the others.
-            asked = None if measurement.requests else one_answer(measurement, load.peer)
-            answer = asked.all_s if asked else said.get("answer")
+            response_s = float(load.response.seconds) if load.response else said.get("answer")
             rate = rate_of(measurement, said.get("warmed"), len(loads))
             slowest_s = max(slowest_s, (measurement.connections or 1) / rate if rate else 0.0)
-            quiet = (quiet_s(answer, measurement.connections or 1), quiet_s(answer, 1))
+            kind = kind_of(measurement.exchange)
+            quiet = (kind.quiet_s(response_s, measurement.connections or 1), kind.quiet_s(response_s, 1))
             frozen = TOOLS[measurement.tool].ends_frozen and not measurement.url
-            rest = max(rest_s(asked), rests_s.get(measurement.service, 0.0))
+            rest = max(kind.rest_s(load.response), rests_s.get(measurement.service, 0.0))
             runners.append(
                 Runner(measurement.service, tool, load.peer, *quiet, seconds_for(measurement, rate), frozen, rest)
             )
@@ -297,11 +296,6 @@ def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, An
 
     at_once(do, window)
     return health
-
-
-def _server_cpus(words: str) -> frozenset[int]:
-    """The CPUs of the run's services while they are loaded; empty if run.json does not have them."""
-    return frozenset(parse_list(words)) if words else frozenset()
 
 
 def _cgroups(run: Path, services: Iterable[str]) -> dict[str, str | FarCounters]:

@@ -19,7 +19,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import plain
 from bench.core.typed import read_or_none
-from bench.load.answers import ask, ready_timeout_s
+from bench.load.answers import ask, is_good, ready_timeout_s
 from bench.load.cpu_counters import SHARED, CpuCounters, cgroup_root, find_cgroups
 from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.kernel_counters import ports_waiting
@@ -162,7 +162,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
     that share of the lowest knee of all services in this run and scenario.
     """
     folder, limit_s, share = task.folder, task.planned.knee_p99_s or 0.0, task.planned.knee_share
-    trials, found_in = trials_of(folder, task.planned.redirects), None
+    trials, found_in = trials_of(folder, task.planned.exchange.redirects), None
     if share is not None:
         try:
             number, service, least = slowest_knee(Path(*folder.parts[:-6]), folder.parts[-4], limit_s)
@@ -229,9 +229,9 @@ def _try_rate(trial: Task, host: _Host) -> None:
         words = f"the reports of {name} could not be saved in a trial of {rate}/s"
         raise Failed(TOOL_FAILED, f"{words}: {last_words(trial.folder / OUTPUT)}")
     give_up = time.monotonic() + float(ready_timeout_s())
-    while not (answer := ask(trial)).is_good(trial.planned):
+    while not is_good(trial.load, response := ask(trial)):
         if time.monotonic() >= give_up:
-            words = f"no good answer after a trial of {rate}/s: {answer.status} {answer.error}"
+            words = f"no good answer after a trial of {rate}/s: {response.status} {response.error}"
             raise Failed(TOOL_FAILED, words)
         time.sleep(0.1)
     time.sleep(PAUSE_S)

@@ -20,7 +20,8 @@ from typing import Any
 from bench.core.files import MAX_BYTES, ROOM_BYTES, check_room
 from bench.core.formats import plain
 from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
-from bench.load.answers import SILENT, Answer, ask
+from bench.exchange.kind import SILENT, Response
+from bench.load.answers import ask
 from bench.load.failures import TOOL_FAILED, Failed, shortened
 from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
 from bench.load.sockets import traffic
@@ -197,10 +198,10 @@ def _has_room(folder: Path) -> bool:
     return False
 
 
-def _health(answer: Answer) -> Facts:
+def _health(response: Response) -> Facts:
     """The health check after the load, in the form of tool.json."""
     return {
-        "status": None if answer.status == SILENT else int(answer.status),
-        "time_s": float(answer.seconds) if answer.seconds else None,
-        "error": answer.error or None,
+        "status": None if response.status == SILENT else int(response.status),
+        "time_s": float(response.seconds) if response.seconds else None,
+        "error": response.error or None,
     }

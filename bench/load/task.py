@@ -20,11 +20,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from bench.core.files import as_object, mapping, read_bytes
-from bench.core.typed import read_as
+from bench.core.files import as_object, items, mapping, read_bytes
 from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.plan.event import Event
-from bench.plan.measurement import Measurement, step_folder
+from bench.plan.measurement import Measurement, read_measurement, step_folder
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Tool
 from bench.tools.vegeta import CONNECTIONS
@@ -51,7 +50,7 @@ UNEXPECTED = 1
 """The exit status of an unexpected failure."""
 _NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 
-BODY, HTTP = "request-body", "http://"
+BODY = "request-body"
 Say = Callable[[str], None]
 """Called with each line of output."""
 
@@ -84,9 +83,9 @@ class Task:
 
     def write_body(self) -> None:
         """Write the body of the contract's request to a file, from which tools read it."""
-        if self.planned.body:
+        if body := self.load.exchange.body:
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / BODY).write_bytes(self.planned.body.encode())
+            (self.folder / BODY).write_bytes(body.encode())
 
 
 def task_of(
@@ -98,10 +97,9 @@ def task_of(
         raise Failed(WRONG_USAGE, f"unknown tool '{planned.tool}' in {run}/{FILE}")
     at = addresses.get(planned.service, f"{planned.container}:{PORT}")
     load = Load(
-        url=(planned.url or f"{HTTP}{at}") + planned.path,
-        method=planned.method,
+        exchange=planned.exchange,
+        at=planned.url.partition("://")[2] if planned.url else at,
         **_content(run, planned),
-        redirects=planned.redirects,
         connections=planned.connections,
         count=planned.count,
         rate=planned.rate,
@@ -118,13 +116,13 @@ def task_of(
 
 def _content(run: str, planned: Measurement) -> dict[str, Any]:
     """Headers and body of the request; for a user's own app, those of its folder of requests."""
-    body = f"{run}/{planned.dir}/{BODY}" if planned.body else None
+    body = f"{run}/{planned.dir}/{BODY}" if planned.exchange.body else None
     if not planned.requests:
         return {"headers": ("Content-Type: application/json",) * bool(body), "body_file": body}
     requests = f"{run}/{planned.requests}"
     headers = tuple(line.strip() for line in Path(requests, "headers").read_text().splitlines())
     body = first if os.path.exists(first := f"{requests}/body-1") else body
-    return {"headers": headers, "body_file": body, "requests": requests, "targets": planned.targets or 0}
+    return {"headers": headers, "body_file": body, "requests": requests}
 
 
 def deadline_of(load: Load) -> float:
@@ -136,6 +134,8 @@ def deadline_of(load: Load) -> float:
 
 def command_of(tool: Tool, load: Load) -> Command:
     """The command line of a tool; Failed if it cannot generate the load."""
+    if refused := tool.refusal(load):
+        raise Failed(WRONG_USAGE, refused)
     try:
         return tool.command(load)
     except CannotError as error:
@@ -143,26 +143,25 @@ def command_of(tool: Tool, load: Load) -> Command:
 
 
 def pinned(load: Load) -> Load:
-    """The load with the host's name in the URL replaced by its address.
+    """The load with the host's name replaced by its address.
 
     A tool that resolves the name for each connection, as hey does, would load Docker's daemon, which is the resolver.
-    A name that does not resolve is kept, so that the tool reports the error; so is that of an https URL, which a server
-    may need to choose its certificate and site.
+    A name that does not resolve is kept, so that the tool reports the error; so is that of a server with TLS, which may
+    need it to choose its certificate and site.
     """
-    if not load.url.startswith(HTTP):
+    if load.exchange.encrypted:
         return load
-    host = load.url.removeprefix(HTTP).partition("/")[0].partition(":")[0]
     try:
-        done = subprocess.run(["getent", "ahostsv4", host], capture_output=True, check=False)
+        done = subprocess.run(["getent", "ahostsv4", load.peer[0]], capture_output=True, check=False)
     except OSError:
         return load
     address = done.stdout.decode(errors="replace").partition("\n")[0].partition(" ")[0]
-    return at_address(load, host, address) if address else load
+    return at_address(load, address) if address else load
 
 
-def at_address(load: Load, host: str, address: str) -> Load:
+def at_address(load: Load, address: str) -> Load:
     """The load with this address instead of the host's name."""
-    return replace(load, url=f"{HTTP}{address}{load.url[len(HTTP) + len(host) :]}")
+    return replace(load, at=f"{address}:{load.peer[1]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +240,7 @@ def read_step(folder: str) -> Step:
     if step.get("schema") != SCHEMA:
         raise Failed(WRONG_USAGE, f"{file} is not a step of schema {SCHEMA}")
     try:
-        planned = read_as(tuple[Measurement, ...], step.get("planned"), "planned")
+        planned = [read_measurement(line, f"planned[{n}]") for n, line in enumerate(items(step.get("planned")))]
     except ValueError as problem:
         raise Failed(WRONG_USAGE, f"{file}: {problem}; start a new run") from None
     if without := next((measurement.id for measurement in planned if measurement.timeout_s is None), ""):

@@ -15,8 +15,6 @@ from bench.core.errors import UserError
 from bench.core.typed import read_as
 
 LISTENERS = Path("services/listeners.toml")
-_OWN = re.compile(r"^own = .*$")
-_TABLE = re.compile(r"^\[servers\.([a-z0-9-]+)\]$")
 
 
 class Differs(Struct, frozen=True, rename={"is_": "is"}):
@@ -75,8 +73,8 @@ def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
     """`text` with `own` of these servers replaced by the options that were read; everything else is unchanged."""
     lines, server = [], ""
     for line in text.splitlines():
-        table = _TABLE.match(line)
+        table = re.match(r"\[servers\.([a-z0-9-]+)\]$", line)
         server = table[1] if table else server
-        options = read.get(server) if _OWN.match(line) else None
+        options = read.get(server) if line.startswith("own = ") else None
         lines.append(line if options is None else f"own = {{{', '.join(f'{k}={v}' for k, v in options.items())}}}")
     return "\n".join(lines) + "\n"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.core.errors import UserError
+from bench.core.exchange import Exchange
 from bench.core.gone import GONE
 from bench.core.typed import typed
 from bench.matrix.model import (
@@ -37,6 +38,7 @@ from bench.tools.levels import Level
 
 T = TypeVar("T")
 MATRIX = Path("services/matrix.toml")
+OF_EXCHANGE = ("kind", "protocol", "method", "path", "body")
 ENTRIES = ("servers/*/server.toml", "frameworks/*/framework.toml", "presets/*.toml")
 """Files next to matrix.toml with one entry each: TABLE/NAME/... or TABLE/NAME.toml."""
 SELFTESTS = "selftests.toml"
@@ -113,6 +115,11 @@ def load_matrix(path: Path = MATRIX) -> Matrix:
         raise UserError(f"{files[place]} is not a valid matrix: {error}; see `git diff {files[place]}`") from error
 
 
+def contract_routes(path: Path = MATRIX) -> dict[str, Route]:
+    """The routes of the contract, without those of self-tests and of apps."""
+    return {name: _route(name, value) for name, value in _read(path)["routes"].items()}
+
+
 def read_tables(path: Path) -> tuple[dict[str, Any], dict[str, Path]]:
     """The tables of all files as one mapping, and which file has each place (`servers.bjoern`; empty: all others)."""
     data: dict[str, Any] = {}
@@ -161,9 +168,8 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
         raise ValueError(f"schema is {data['schema']}, this version reads 1")
     _check_texts(data)
     tables = typed(Tables, data)
-    given = {"targets": 0, "redirects": ()}
     presets = _ordered(tables.presets, tables.order.presets)
-    routes = {n: _with_given(Route, v, f"routes.{n}", name=n, **given) for n, v in tables.routes.items()}
+    routes = {n: _route(n, v) for n, v in tables.routes.items()}
     matrix = Matrix(
         bases={n: typed(Base, v, f"bases.{n}") for n, v in tables.bases.items()},
         pythons={n: typed(Python, v, f"pythons.{n}") for n, v in tables.pythons.items()},
@@ -228,6 +234,15 @@ def _earlier_facts(server: str, tables: Tables) -> dict[str, Any]:
     }
     notes = {"notes": tables.notes[server]} if server in tables.notes else {}
     return notes | ({"defaults": defaults} if defaults else {})
+
+
+def _route(name: str, value: Any) -> Route:
+    """A route; in the file, what it sends stands among its keys."""
+    table = dict(_table(value, place := f"routes.{name}"))
+    if "path" not in table:
+        raise ValueError(f"{place}: missing key 'path'")
+    sent = {key: table.pop(key) for key in OF_EXCHANGE if key in table}
+    return _with_given(Route, table, place, name=name, exchange=typed(Exchange, sent, place))
 
 
 def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:

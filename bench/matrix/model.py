@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from bench.core.errors import unknown
+from bench.core.exchange import Exchange, Wait, WaitsFor
 from bench.core.service_settings import NO_SETTINGS, Settings
-from bench.core.waits import Wait, WaitsFor
 from bench.tools.levels import Level
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
@@ -172,44 +172,33 @@ class Framework:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
+    """A route of the HTTP contract; `{n}` in `scenario` and in the path stands for the scenario's number.
 
     - `database`: the response needs PostgreSQL.
     - `waits`: the server waits for something, so goodput ranks it, not CPU.
     - `wait`: what every response waits for. The number in the scenario is the milliseconds of a timer or an upstream.
-    - `targets`: how many requests of a user's own app it stands for (files of the run); 0: a route of the contract.
-    - `redirects`: the statuses of redirects that are right responses of that app.
     """
 
     name: str
     scenario: str
-    path: str
+    exchange: Exchange
+    """In the file, its fields stand among those of the route."""
     selftest: bool = False
-    method: str = "GET"
-    body: str | None = None
     basic: bool = False
     database: bool = False
     waits: bool = False
     wait: WaitsFor | None = None
-    targets: int = 0
-    redirects: tuple[int, ...] = ()
 
-    def match(self, scenario: str) -> str | None:
-        """The path of `scenario` if it belongs to this route, else None."""
-        number = self._number(scenario)
-        return None if number is None else self.path.replace("{n}", number)
-
-    def wait_of(self, scenario: str) -> Wait | None:
-        """What every response of a scenario of this route waits for; None if for nothing, or for 0 ms of a timer."""
-        timed = self.wait in (WaitsFor.TIMER, WaitsFor.UPSTREAM)
-        ms = int(self._number(scenario) or 0) if timed else 0
-        return Wait(self.wait, ms) if self.wait and (ms or self.wait is not WaitsFor.TIMER) else None
-
-    def _number(self, scenario: str) -> str | None:
-        """The number in a scenario of this route, empty if it has none; None for a scenario of another route."""
-        pattern = re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})")
-        found = re.fullmatch(pattern, scenario)
-        return found and (found[1] if found.groups() else "")
+    def exchange_of(self, scenario: str) -> Exchange | None:
+        """What is sent in `scenario` if it belongs to this route, else None."""
+        match = re.fullmatch(re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})"), scenario)
+        if not match:
+            return None
+        number = match[1] if match.groups() else ""
+        ms = 0 if self.wait is WaitsFor.DATABASE else int(number or 0)
+        # A timer of 0 ms is none.
+        wait = Wait(self.wait, ms) if self.wait and (ms or self.wait is not WaitsFor.TIMER) else None
+        return replace(self.exchange, path=self.exchange.path.replace("{n}", number), wait=wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +234,17 @@ class Service:
         server = Server(name, (kind,), kind, concurrent=True, packages={}, model=model)
         return cls(name, name, server, Framework(name, (kind,)), kind, kind, url=url, owned=owned)
 
-    @property
-    def takes_turns(self) -> bool:
+    def reached_by(self, exchange: Exchange) -> Exchange:
+        """The exchange with this service: the URL of a server that already runs says whether it is encrypted."""
+        return replace(exchange, protocol="https") if self.url.startswith("https:") else exchange
+
+    def takes_turns(self, exchange: Exchange) -> bool:
         """Whether it may take turns with others.
 
         Requests in flight are only detected on IPv4, and where all that a server sends are responses: with TLS, it also
         sends its part of the handshake, and tickets for the next one.
         """
-        return not self.url.startswith(("http://[", "https:"))
+        return not (exchange.encrypted or "[" in self.url)
 
     @property
     def built_as(self) -> str:
@@ -426,12 +418,11 @@ class Matrix:
             services=(*self.services, *services),
         )
 
-    def route_of(self, scenario: str) -> tuple[Route, str]:
-        """(route, path) of a scenario; UserError if it is unknown."""
+    def route_of(self, scenario: str) -> tuple[Route, Exchange]:
+        """The route of a scenario, and what is sent; UserError if it is unknown."""
         for route in self.routes.values():
-            path = route.match(scenario)
-            if path is not None:
-                return route, path
+            if exchange := route.exchange_of(scenario):
+                return route, exchange
         number = re.search(r"\d+", scenario)
         names = (
             r.scenario.replace("{n}", number[0] if number else "N") for r in self.routes.values() if not r.selftest

@@ -15,10 +15,6 @@ from bench.matrix.flags import ARGUMENTS
 from bench.matrix.start_command import START
 
 _OPTIONAL = re.compile(r"\$\{(\w+):([+-])([^{}]*)\}")
-_QUOTIENT = re.compile(r"\$\(\((\d+) / (\w+)\)\)")
-_FOUND = re.compile(r"\$\(command -v ([\w-]+)\)")
-_VARIABLE = re.compile(r"\$(\w+)")
-_PLAIN = re.compile(r"[\w.:/+-]*", re.ASCII)
 
 
 def start_words(script: str, environment: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
@@ -32,7 +28,7 @@ def start_words(script: str, environment: Mapping[str, str], flags: Sequence[str
 
     def value(name: str) -> str:
         word = environment.get(name, "")
-        if not _PLAIN.fullmatch(word):
+        if not re.fullmatch(r"[\w.:/+-]*", word, re.ASCII):
             raise UserError(f"{name}={word!r} is not one word")
         return word
 
@@ -43,8 +39,8 @@ def start_words(script: str, environment: Mapping[str, str], flags: Sequence[str
     text = script.replace("\\\n", " ").rpartition("\nexec ")[2].strip().removesuffix(ARGUMENTS)
     while _OPTIONAL.search(text):
         text = _OPTIONAL.sub(optional, text)
-    text = _QUOTIENT.sub(lambda part: str(int(part[1]) // int(value(part[2]))), text)
-    text = _VARIABLE.sub(lambda part: value(part[1]), _FOUND.sub(r"\1", text))
+    text = re.sub(r"\$\(\((\d+) / (\w+)\)\)", lambda part: str(int(part[1]) // int(value(part[2]))), text)
+    text = re.sub(r"\$(\w+)", lambda part: value(part[1]), re.sub(r"\$\(command -v ([\w-]+)\)", r"\1", text))
     if re.search(r"[$`;|&<>\n]", re.sub(r"'[^']*'", "", text.strip())):
         raise UserError(f"cannot be told from the script: {text.strip()}")
     return [*shlex.split(text), *flags]

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from bench.core.exchange import Exchange
 from bench.core.files import write_file
 from bench.core.typed import read_typed
 from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Route
@@ -120,12 +121,10 @@ def with_own_app(matrix: Matrix, app: OwnApp, p99: Level | None = None, lock_suf
 
 
 def _route(app: OwnApp, scenario: str) -> Route:
-    targets = app.targets_of(scenario)
-    first = targets[0]
+    first, *_ = targets = app.targets_of(scenario)
     redirects = app.redirects(targets)
-    return Route(
-        scenario, scenario, first.path, method=first.method, waits=True, targets=len(targets), redirects=redirects
-    )
+    exchange = Exchange(method=first.method, path=first.path, targets=len(targets), redirects=redirects)
+    return Route(scenario, scenario, exchange, waits=True)
 
 
 def write_app(folder: Path, app: OwnApp) -> None:

@@ -87,7 +87,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     interface, by = _interface(given, module, name)
     targets = read_targets(given.targets, given.targets_name) if given.targets else (DEFAULT,)
     for target in targets:
-        if any(route.match(target.name) for route in matrix.routes.values()):
+        if any(route.exchange_of(target.name) for route in matrix.routes.values()):
             taken = f"the name '{target.name}' is taken by a route of the contract: choose another"
             raise UserError(f"{given.targets_name}: {taken}")
     hosts = [one for one in matrix.servers.values() if interface in one.serves and not one.variant_of]

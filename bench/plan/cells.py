@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.core.exchange import Exchange
 from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
@@ -82,7 +83,7 @@ class PlannedCell:
     service: Service
     route: Route
     scenario: str
-    path: str
+    exchange: Exchange
     tool: str
     level: Level
     alone: bool = False
@@ -302,8 +303,13 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
     names = [cell.service.name for cell in tables[0].cells]
     if rng is not None:
         rng.shuffle(names)
-    count = math.ceil(len(names) / MOST_IN_BLOCK)
+    count = blocks_of(len(names))
     return [names[number::count] for number in range(count)]
+
+
+def blocks_of(services: int) -> int:
+    """The number of blocks of a table in a round; each has one window."""
+    return math.ceil(services / MOST_IN_BLOCK)
 
 
 def _fit(block: Iterable[PlannedCell], room: float) -> bool:
@@ -394,7 +400,7 @@ def null_cells(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
-        null = PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level)
+        null = PlannedCell(NULL, route, route.scenario, route.exchange, cell.tool, cell.level)
         nulls.setdefault((cell.tool, cell.level.closes), null)
     limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]
     rates = {rate.closes: rate_level(CLIENT_RATE, closes=rate.closes) for table in tables for rate in table.shares}
@@ -402,5 +408,5 @@ def null_cells(
         rates[False] = knee_level(max(1, round(1000 * CLIENT_OF_LIMIT * min(limits_s))) / 1000)
     for closes, level in rates.items():
         route = matrix.route_of(NULL_ROUTES[0])[0]
-        nulls[OPEN_LOOP, closes] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
+        nulls[OPEN_LOOP, closes] = PlannedCell(NULL, route, route.scenario, route.exchange, OPEN_LOOP, level)
     return tuple(nulls[tool, closes] for tool in TOOLS for closes in (False, True) if (tool, closes) in nulls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from bench.core.exchange import Exchange
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cells import NULL, NULL_ROUTES, NULL_WORKER, PlannedCell
@@ -30,7 +31,7 @@ def event_cells(
     """
     for kind in kinds_of(preset.events):
         name = kind.cases[0].name
-        route, path, scenario = _asked(matrix, service, preset, kind)
+        route, exchange, scenario = _asked(matrix, service, preset, kind)
         if lacking := service.lacking(route):
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
             continue
@@ -43,7 +44,7 @@ def event_cells(
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
         for _, event in by_case:
             if isinstance(event, Event):
-                asked = event.path or path
+                asked = replace(exchange, path=event.path or exchange.path)
                 yield PlannedCell(
                     service, route, scenario, asked, SOCKETS.name, Level(event.level), alone=True, event=event
                 )
@@ -55,16 +56,16 @@ def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str
         return event
     if service.framework.own:
         return of_app(event, route)
-    beside = next((one for one in matrix.routes.values() if one.path == event.slow_path), None)
+    beside = next((one for one in matrix.routes.values() if one.exchange.path == event.slow_path), None)
     if event.needs and event.needs.scenario:
-        beside, path = matrix.route_of(event.needs.scenario)
-        event = replace(event, needs=replace(event.needs, path=path))
+        beside, exchange = matrix.route_of(event.needs.scenario)
+        event = replace(event, needs=replace(event.needs, path=exchange.path))
     lacking = service.lacking(beside) if beside else None
     return f"{service.framework.name}: {lacking}" if lacking else event
 
 
-def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, str, str]:
-    """Route, path and scenario of the load under an event; for a user's own app, its first request."""
+def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, Exchange, str]:
+    """Route, exchange and scenario of the load under an event; for a user's own app, its first request."""
     scenario = preset.loads[0].scenarios[0] if service.framework.own and preset.loads else kind.scenario
     return *matrix.route_of(scenario), scenario
 
@@ -90,11 +91,9 @@ def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = No
     """Each event once on the null server, whose losses are the floor."""
     route, _ = matrix.route_of(NULL_ROUTES[0])
     cases = (kind.cases[0] for kind in kinds_of(names) if kind.floor)
-    workers = {"WORKERS": str(WORKERS)}
+    workers, asked = {"WORKERS": str(WORKERS)}, replace(route.exchange, path=NULL_WORKER)
     events = (replace(lasting(case, seconds), long_path="", environment=workers) for case in cases)
     return tuple(
-        PlannedCell(
-            NULL, route, route.scenario, NULL_WORKER, SOCKETS.name, Level(event.level), event=with_signal(event)
-        )
+        PlannedCell(NULL, route, route.scenario, asked, SOCKETS.name, Level(event.level), event=with_signal(event))
         for event in events
     )

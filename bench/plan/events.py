@@ -66,7 +66,7 @@ def of_app(event: Event, route: Route) -> Event | str:
     """
     if "BOOT_S" in event.environment:
         return "its boot time is its own"
-    if event.slow == "body" and route.method == "GET":
+    if event.slow == "body" and route.exchange.method == "GET":
         return "its first request has no body"
     ours = ("TELL_PID", "WORK_MS", "TAKE_BODIES")
     environment = {name: value for name, value in event.environment.items() if name not in ours}

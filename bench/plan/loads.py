@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError
+from bench.core.exchange import Exchange
+from bench.exchange import kind_of
 from bench.matrix.model import Load, Matrix, Preset, Route, Service, select
 from bench.plan.cells import PlannedCell
 from bench.plan.measurement import SkippedCell
@@ -39,8 +41,8 @@ def load_cells(
         routes = {scenario: matrix.route_of(scenario) for scenario in load.scenarios}
         levels: Sequence[Level] = load.levels
         if with_rates and not load.alone:
-            for scenario, (route, _) in routes.items():
-                shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(route, levels)))
+            for scenario, (_, exchange) in routes.items():
+                shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(exchange, levels)))
         levels = [level for level in levels if level.share is None]
         patterns = [with_settings(stack, one) for one in settings for stack in load.stacks]
         for service in services:
@@ -54,32 +56,32 @@ def load_cells(
 def _cells(
     service: Service,
     load: Load,
-    routes: Mapping[str, tuple[Route, str]],
+    routes: Mapping[str, tuple[Route, Exchange]],
     levels: Sequence[Level],
     skips: list[SkippedCell],
 ) -> Iterable[PlannedCell]:
-    for scenario, (route, path) in routes.items():
+    for scenario, (route, sent) in routes.items():
         if lacking := service.lacking(route):
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario))
             continue
+        exchange = service.reached_by(sent)
         for tool in load.tools:
             refusals = []
             for level in levels:
-                cause = refusal(tool, level, route.method, route.targets, route.redirects)
+                cause = refusal(tool, level, exchange)
                 if cause is None:
-                    yield PlannedCell(
-                        service, route, scenario, path, tool, level, load.alone or not service.takes_turns
-                    )
+                    alone = load.alone or not (kind_of(exchange).quiet and service.takes_turns(exchange))
+                    yield PlannedCell(service, route, scenario, exchange, tool, level, alone)
                 else:
                     refusals.append(cause)
             if refusals and len(refusals) == len(levels):
                 skips.append(SkippedCell(service.name, refusals[0], scenario, tool))
 
 
-def _common_rates(route: Route, levels: Iterable[Level]) -> list[Level]:
+def _common_rates(exchange: Exchange, levels: Iterable[Level]) -> list[Level]:
     """The levels that are shares of the slowest speed or knee, if the open-loop tool can generate them."""
     shares = [level for level in levels if (level.share or level.knee_share) is not None]
-    return [one for one in shares if not refusal(OPEN_LOOP, one, route.method, route.targets, route.redirects)]
+    return [level for level in shares if not refusal(OPEN_LOOP, level, exchange)]
 
 
 def _check_knees(cells: Iterable[PlannedCell]) -> None:

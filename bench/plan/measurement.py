@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from bench.core.errors import UserError
+from bench.core.exchange import GET, Exchange
 from bench.core.service_settings import NO_SETTINGS, Settings
 from bench.core.typed import as_plain, read_as
 from bench.plan.event import NO_CASE, Event, EventCase
-from bench.tools import SOCKETS, TOOLS
+from bench.tools import SOCKETS, TOOLS, tool_of
 from bench.tools.levels import Level, LoadKey, ToolLevel
 
 MODES = ("solo", "null", "turns", "rate", "event")
@@ -32,7 +33,6 @@ Pair = tuple[str, str]
 """The names of two services that are compared: the base and the head."""
 # Whole numbers stay whole, so that a line that is written again is the same.
 Count = Annotated[int, Meta(ge=1, lt=10**9)]
-Redirect = Annotated[int, Meta(ge=300, lt=400)]
 Positive = Count | Annotated[float, Meta(gt=0, lt=1e9)]
 NotNegative = Annotated[int, Meta(ge=0, lt=10**9)] | Annotated[float, Meta(ge=0, lt=1e9)]
 
@@ -41,8 +41,9 @@ NotNegative = Annotated[int, Meta(ge=0, lt=10**9)] | Annotated[float, Meta(ge=0,
 class Measurement:
     """One measurement of a plan. Times are in seconds, `rate` in requests/s; None if the level does not set it.
 
-    The fields are the keys of a line of plan.jsonl, in this order. To add one, declare it here and set it in
-    `bench.plan.order`. Its type decides how a line is checked; its default is used for lines that leave it out.
+    The fields, and in the place of `exchange` its own, are the keys of a line of plan.jsonl, in this order. To add one,
+    declare it here and set it in `bench.plan.order`. Its type decides how a line is checked; its default is used for
+    lines that leave it out.
     """
 
     id: str
@@ -58,15 +59,9 @@ class Measurement:
     route: str | None = None
     database: bool = False
     """Whether a response needs the database."""
-    method: str = "GET"
-    path: str = "/"
-    body: str | None = None
+    exchange: Exchange = GET
     requests: str | None = None
-    """For a user's own app: the folder in the run with its requests; `method` and `path` are the first one's."""
-    targets: Count | None = None
-    """The number of requests in `requests`."""
-    redirects: tuple[Redirect, ...] = ()
-    """The statuses of redirects that --expect says are right."""
+    """For a user's own app: the folder in the run with its requests."""
     tool: str
     level: Level
     connections: Count | None
@@ -115,10 +110,6 @@ class Measurement:
         """Whether requests are sent at a fixed rate, however slow the responses are."""
         return self.connections is None
 
-    def is_good(self, status: int) -> bool:
-        """Whether it is the status of a right response: 2xx, or that of a redirect that is expected."""
-        return status // 100 == 2 or status in self.redirects
-
     @property
     def after_s(self) -> float:
         """Delay of its load, relative to the first of its step."""
@@ -157,12 +148,12 @@ class Measurement:
     def as_dict(self) -> dict[str, Any]:
         """The object of its line, without the fields that its mode does not use."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
-        kept = [name for name in _FIELDS if name not in left_out]
+        # The URL of a server that already runs has the protocol.
+        left_out |= {"protocol"} if self.url else frozenset()
         plain = as_plain(self)
-        return {name: plain[name] for name in kept if name not in _RARE or self._unusual(name)}
-
-    def _unusual(self, name: str) -> bool:
-        return bool(getattr(self, name)) and getattr(self, name) != _FIELDS[name].default
+        plain |= plain.pop("exchange")
+        left_out |= {name for name in _RARE if not plain[name] or plain[name] == _USUAL[name]}
+        return {name: plain[name] for name in _KEYS if name not in left_out}
 
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
@@ -192,10 +183,16 @@ def step_folder(folder: str) -> str:
     return "/".join(folder.split("/")[:3])
 
 
-_FIELDS = {field.name: field for field in fields(Measurement)}
+_OF_EXCHANGE = tuple(field.name for field in fields(Exchange) if field.compare)
+_KEYS = [name for field in fields(Measurement) for name in (_OF_EXCHANGE if field.name == "exchange" else [field.name])]
+_USUAL = {field.name: field.default for kind in (Exchange, Measurement) for field in fields(kind)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects"})
+_RARE = frozenset(
+    ["settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects", "kind", "protocol"]
+)
+_NEEDED = {"turns": ("unit", "block", "window", "turn_s"), "rate": ("unit", "block", "window", "share_of")}
+_NEEDED |= {"event": ("unit", "block", "slot", "event")}
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_share"},
@@ -205,10 +202,23 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
 }
 
 
+def read_measurement(entry: Any, place: str = "") -> Measurement:
+    """The measurement of a line, where the fields of its exchange stand among the others; ValueError if it is none."""
+    if isinstance(entry, dict):
+        sent = {name: entry[name] for name in _OF_EXCHANGE if entry.get(name) is not None}
+        if str(entry.get("url")).startswith("https:"):
+            sent["protocol"] = "https"
+        entry = {**entry, "exchange": sent}
+    try:
+        return read_as(Measurement, entry, place)
+    except ValueError as problem:
+        raise ValueError(str(problem).replace("exchange.", "", 1)) from None
+
+
 def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
     """The measurement of a line of plan.jsonl, or what is wrong with the line."""
     try:
-        planned = read_as(Measurement, entry)
+        planned = read_measurement(entry)
     except ValueError as problem:
         return str(problem)
     if planned.mode not in MODES:
@@ -225,7 +235,7 @@ def planned_of(entry: Mapping[str, Any]) -> Measurement:
 
 def _not_text(entry: Mapping[str, Any]) -> str:
     """Which text is empty or has other than printable characters; empty if none."""
-    texts = {name: value for name in _FIELDS if isinstance(value := entry.get(name), str)}
+    texts = {name: value for name in _KEYS if isinstance(value := entry.get(name), str)}
     return next(
         (f"{name} is not one line of text" for name, text in texts.items() if not text.isprintable() or not text), ""
     )
@@ -233,19 +243,16 @@ def _not_text(entry: Mapping[str, Any]) -> str:
 
 def _lacks(planned: Measurement) -> str:
     """Which field that its mode needs is missing; empty if none."""
-    if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
-        return "unit, block, window or turn_s of a window in turns is missing"
-    if planned.mode == "rate" and not (planned.unit and planned.block and planned.window and planned.share_of):
-        return "unit, block, window or share_of of a load at a common rate is missing"
-    if planned.mode == "event" and not (planned.unit and planned.block and planned.slot and planned.event):
-        return "unit, block, slot or event of a service under an event is missing"
-    return ""
+    missing = [name for name in _NEEDED.get(planned.mode, ()) if not getattr(planned, name)]
+    return f"{' and '.join(missing)} of mode {planned.mode} is missing" if missing else ""
 
 
 def _fault(planned: Measurement) -> str:
     """What is wrong with its tool or folder; empty if nothing is."""
     if planned.tool not in TOOLS and not (planned.event and planned.tool == SOCKETS.name):
         return f"the output of {shortened(planned.tool)} cannot be read"
+    if unspoken := tool_of(planned.tool).unspoken(planned.exchange):
+        return unspoken
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:
         return f"{shortened(planned.dir)} is not a folder of this run"
     return ""

@@ -27,7 +27,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
         units: list[PlannedCell | Block | EventBlock] = [*plan.alone] if number <= plan.solo_rounds else []
-        units += _beside(plan, number, rng)
+        units += [EventBlock(block, tuple(cells)) for block, cells in enumerate(plan.event_blocks(number, rng), 1)]
         units += [null for null in plan.nulls if number <= plan.null_rounds(null)]
         units += _blocks(plan, rng) if number <= plan.turn_rounds or number in plan.rate_rounds else []
         rng.shuffle(units)
@@ -54,7 +54,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class EventBlock:
-    """Services under the same event at the same time, in the order in which their loads begin."""
+    """Services under the same event at the same time, in the order in which their loads begin; drawn in each round."""
 
     number: int
     cells: tuple[PlannedCell, ...]
@@ -73,12 +73,6 @@ def _needs(unit: PlannedCell | Block | EventBlock) -> int:
     if unit.service is NULL and unit.tool == OPEN_LOOP:
         return 0
     return 2 if unit.level.knee_share is not None else 1
-
-
-def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[EventBlock]:
-    """Blocks of services under events, drawn anew in each round."""
-    for block, cells in enumerate(plan.event_blocks(number, rng), 1):
-        yield EventBlock(block, tuple(cells))
 
 
 def _under_event(plan: Plan, block: EventBlock, number: int, position: int) -> Iterator[Measurement]:
@@ -164,12 +158,8 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         scenario=cell.scenario,
         route=cell.route.name,
         database=cell.route.database,
-        method=cell.route.method,
-        path=cell.path,
-        body=cell.route.body,
-        requests=folder_of(cell.scenario) if cell.route.targets else None,
-        targets=cell.route.targets or None,
-        redirects=cell.route.redirects,
+        exchange=cell.exchange,
+        requests=folder_of(cell.scenario) if cell.exchange.targets else None,
         tool=cell.tool,
         level=level,
         **{name: getattr(level, name) for name in OF_THE_LEVEL},

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from bench.core.errors import UserError
+from bench.core.exchange import Exchange
 from bench.matrix.model import Load, Matrix, Preset, Route, Service
-from bench.own_app.targets import Target, slug
+from bench.own_app.targets import slug
 from bench.tools.levels import Level
 
 UNKNOWN = "unknown"
@@ -24,9 +25,6 @@ NO_COUNTERS = f"no counters: {NO_CONTAINER}"
 OWNED = "--i-own-this-target"
 TOOLS, LEVELS, ROUNDS = ("wrk",), (Level("c16", 16),), 3
 """The default load of a run that has only servers that already run."""
-_LOOPBACK_6 = ipaddress.IPv6Address("::1")
-_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
-_PATH = re.compile(r"[\x21-\x7e]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,6 @@ class RunningServer:
         """The name of its service."""
         host = f"ipv6{self.host.replace(':', '-')}" if ":" in self.host else self.host
         return f"target-{host}-{self.port}"
-
-    @property
-    def request(self) -> Target:
-        """The request to measure it with if no services of this project are measured beside it."""
-        path = self.path or "/"
-        return Target(slug("GET", path), path=path)
 
     def service(self) -> Service:
         """The server as a service of a plan, which is assumed to offer every route."""
@@ -94,7 +86,8 @@ def is_loopback(host: str) -> bool:
     """Whether `host` is a loopback address; names are not resolved."""
     address = _address(host)
     # For IPv6 only ::1: Python also calls mapped IPv4 addresses (::ffff:127.0.0.1) loopback.
-    return address == _LOOPBACK_6 or (address is not None and address.version == 4 and address.is_loopback)
+    here_4 = address is not None and address.version == 4 and address.is_loopback
+    return here_4 or address == ipaddress.IPv6Address("::1")
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -110,9 +103,9 @@ def _problem(text: str, url: SplitResult, host: str) -> str:
         return "give a URL such as http://127.0.0.1:8000/path"
     if "#" in text:
         return "a fragment (#...) is never sent to a server"
-    if not _HOST.match(host) and _address(host) is None:
+    if not re.match(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z", host) and _address(host) is None:
         return f"'{host}' is not a host"
-    if not _PATH.match(url.path + url.query):
+    if not re.match(r"[\x21-\x7e]*\Z", url.path + url.query):
         return "the path must be percent-encoded"
     return ""
 
@@ -148,11 +141,12 @@ def with_running(
     routes: dict[str, Route] = {}
     asked: dict[str, list[str]] = {}
     for server in servers:
-        request = server.request
+        exchange = Exchange(path=server.path or "/")
         # Two paths may have the same slug.
-        free = (request.name, *(f"{request.name}-{number}" for number in range(2, 100)))
-        scenario = next(s for s in free if s not in routes or routes[s].path == request.path)
-        routes[scenario] = Route(scenario, scenario, request.path, waits=True)
+        name = slug(exchange.method, exchange.path)
+        free = (name, *(f"{name}-{number}" for number in range(2, 100)))
+        scenario = next(s for s in free if s not in routes or routes[s].exchange == exchange)
+        routes[scenario] = Route(scenario, scenario, exchange, waits=True)
         asked.setdefault(scenario, []).append(server.name)
     loads = tuple(Load((scenario,), TOOLS, LEVELS, stacks=tuple(who)) for scenario, who in asked.items())
     return replace(matrix, routes={**matrix.routes, **routes}), replace(preset, loads=loads)

@@ -77,9 +77,6 @@ def narrows(wanted: Selection) -> bool:
     return wanted != Selection(**unrelated)
 
 
-_NOT_OF_EVENTS = ("scenarios", "tools", "levels", "duration", "running")
-
-
 def override(preset: Preset, wanted: Selection, usual_events: Sequence[str] = ()) -> Preset:
     """The preset with duration, rounds, mode, events and packages of the command line.
 
@@ -93,7 +90,7 @@ def override(preset: Preset, wanted: Selection, usual_events: Sequence[str] = ()
         preset = replace(preset, events=events)
     if preset.events:
         lasts = any(event.most_requests for kind in kinds_of(preset.events) for event in kind.cases)
-        for option in _NOT_OF_EVENTS:
+        for option in ("scenarios", "tools", "levels", "duration", "running"):
             if getattr(wanted, option) and not (option == "duration" and lasts):
                 named = "target" if option == "running" else option.removesuffix("s")
                 raise UserError(f"--{named} does not go with --event: an event has a load and services of its own")

@@ -39,7 +39,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts, no_rate: 
     turns = read_turns(tool) if planned.in_block else None
     held = turns if planned.held else None
     throttled_ns = change(ends, "throttled_ns")
-    parsed = None if raw.output is None else in_turns(parse(planned.tool, raw.output, planned.redirects), held)
+    parsed = None if raw.output is None else in_turns(parse(planned.tool, raw.output, planned.exchange.redirects), held)
     return Evidence(
         planned=planned,
         outcome=outcome,

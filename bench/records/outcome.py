@@ -31,7 +31,7 @@ def health_fault(planned: Measurement, after: Any) -> str | None:
     """The fault of the health check after the window; None if there was none, or no check."""
     answer = mapping(after)
     status = answer.get("status")
-    if not answer or (isinstance(status, int) and planned.is_good(status)):
+    if not answer or (isinstance(status, int) and planned.exchange.is_good(status)):
         return None
     return one_line(answer.get("error") or "no answer") if status is None else f"status {one_line(status)}"
 

@@ -27,14 +27,13 @@ Figures = dict[str, tuple[Any, str]]
 MIN_HOST_S = 1.0
 """Minimum CPU time, over all of the host's CPUs, for which ticks of 10 ms give meaningful shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
-_SILENT = "tool.json does not say"
 
 
 def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Figures:
     """The fields of the record that come from counters."""
     planned, successes = evidence.planned, evidence.parsed.ok if evidence.parsed else None
     unmeasured = None if evidence.outcome == MEASURED else f"{evidence.outcome}: {evidence.detail}"
-    no_tool = _SILENT if raw.tool is not None else unmeasured or "tool.json is missing"
+    no_tool = "tool.json does not say" if raw.tool is not None else unmeasured or "tool.json is missing"
     used = [
         (_cpu_s(ends), unmeasured or why_null(ends, whose))
         for whose, ends in (

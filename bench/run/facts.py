@@ -14,10 +14,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from bench.core.exchange import Wait, WaitsFor
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.service_settings import NO_SETTINGS, Settings
 from bench.core.typed import read_as, read_or_none
-from bench.core.waits import Wait, WaitsFor
+from bench.exchange import KINDS, USUAL
+from bench.exchange.kind import Kind
 from bench.plan.interim_looks import LOOKS, RATED
 from bench.plan.measurement import Pair, SkippedCell
 from bench.tools import OPEN_LOOP, TOOLS
@@ -234,6 +236,8 @@ class RunFacts:
     tables_in_turns: tuple[PlannedTable, ...] = ()
     waits: Mapping[str, Wait] | None = None
     """The wait of each scenario that has one; earlier runs lack it."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The kind of the exchange of each scenario that is not of the usual one."""
     skipped: tuple[SkippedCell, ...] = ()
     services: Mapping[str, RunService] = field(default_factory=dict)
     pairs: tuple[Pair, ...] = ()
@@ -265,6 +269,10 @@ class RunFacts:
     def service(self, name: str) -> RunService:
         """What is known of a service."""
         return self.services.get(name, NO_SERVICE)
+
+    def kind_of(self, scenario: str) -> Kind:
+        """What depends on the kind of a scenario's exchange."""
+        return KINDS.get(self.kinds.get(scenario, ""), USUAL)
 
     def wait_of(self, scenario: str) -> Wait | None:
         """What every response of a scenario waits for; None if for nothing."""

@@ -69,13 +69,14 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "measure": (
         *("docker-compose.yml", "driver", "loadgen", "postgres", "services", "upstream"),
         *(f"scripts/{name}" for name in ("matrix.sh", "measure.sh", "lib")),
-        *(f"bench/{name}" for name in ("contract", "core", "load", "own_app", "plan", "run", "schedule", "tools")),
+        *(f"bench/{name}" for name in ("contract", "core", "exchange", "load", "own_app", "plan", "run")),
+        *("bench/schedule", "bench/tools"),
         *(f"bench/events/{name}" for name in ("__init__.py", "*/cases.py", "*/load.py", "*/proxies")),
         *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "flags", "knobs")),
         *(f"bench/matrix/{n}.py" for n in ("load", "model", "packages", "settings")),
     ),
     "judge": (
-        *(f"bench/{name}" for name in ("records", "stats", "tools", "validity", "events/*/figures.py")),
+        *(f"bench/{name}" for name in ("exchange", "records", "stats", "tools", "validity", "events/*/figures.py")),
         "bench/analysis/causes.py",
         *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "ranking")),

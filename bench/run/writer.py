@@ -15,6 +15,7 @@ from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.core.formats import joined
 from bench.core.typed import as_plain
+from bench.exchange import unusual_kinds
 from bench.matrix.compose import KNOBS, environment_of, run_services
 from bench.matrix.flags import flag_words
 from bench.matrix.knobs import THREADS, started_with
@@ -81,7 +82,8 @@ def run_facts(
             | ({"shares": [level.text for level in t.shares]} if t.shares else {})
             for t in plan.tables
         ],
-        "waits": {c.scenario: as_plain(wait) for c in plan.cells if (wait := c.route.wait_of(c.scenario))},
+        "waits": {cell.scenario: as_plain(wait) for cell in plan.cells if (wait := cell.exchange.wait)},
+        **({"kinds": kinds} if (kinds := unusual_kinds((c.scenario, c.exchange) for c in plan.cells)) else {}),
         "skipped": as_plain(plan.skips),
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),

@@ -83,7 +83,7 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Measurement) -> tuple[
     begun = step.held or (step.in_block and "start" in seen.statuses)
     whole = tool is not None if begun else seen.statuses.get("run") == 0
     health = mapping(mapping(tool).get("health_after")).get("status")
-    if whole and (line.event or name not in seen.ended or line.is_good(health or 0)):
+    if whole and (line.event or name not in seen.ended or line.exchange.is_good(health or 0)):
         return Outcome.MEASURED, ""
     answered = "ready" in _times(said)
     log = last_words(services / f"{name}.log") if name in seen.ended else ""

@@ -19,7 +19,7 @@ from bench.tools.reading import (
     scaled,
     unreadable,
 )
-from bench.tools.tool import CannotError, Command, Load, Tool, check_duration_or_count, header_options, printed, whole
+from bench.tools.tool import HTTP, Command, Load, Tool, check_duration_or_count, header_options, printed, whole
 
 METHODS = ("GET", "HEAD", "POST", "PUT")
 _START = "Server Software:"
@@ -27,46 +27,28 @@ _ABOUT = r"(?:Server|SSL/TLS|TLS Server|Document) [A-Z][A-Za-z ]{2,16}:.*"
 _CONCURRENCY = rf"Concurrency Level: {COUNT}"
 _TIME_TAKEN = rf"Time taken for tests: {DECIMAL} seconds"
 _COMPLETE = rf"Complete requests: {COUNT}"
-_FAILED = rf"Failed requests: {COUNT}"
 _KINDS = rf"\(Connect: {COUNT}(?:, Receive: {COUNT})?, Length: {COUNT}, Exceptions: {COUNT}\)"
-# Until 1.3 it counted broken pipes instead, and the development version has more lines on the load.
-_WRITE = rf"(?:Write|Broken pipe) errors: {COUNT}"
+# The development version has more lines on the load.
 _LOAD_LINES = r"(?:Number of workers|Concurrency achieved|Rampup delay|Number of requests): [0-9].*"
-_ABORTS = rf"Keep-Alive aborts: {COUNT}"
-_NON2XX = rf"Non-2xx responses: {COUNT}"
-_KEEPALIVE = rf"Keep-Alive requests: {COUNT}"
-_TRANSFERRED = rf"Total transferred: {COUNT} bytes"
-_BODY_SENT = rf"Total (?:body sent|POSTed|PUT): {COUNT}"
-_HTML = rf"HTML transferred: {COUNT} bytes"
 _RPS = rf"Requests per second: {DECIMAL}(?: \[#/sec\] \(mean\))?"
 _PER_REQUEST = rf"Time per request: {DECIMAL} \[ms\] \(mean(?:, across all concurrent requests)?\)"
 _RATE = rf"Transfer rate: {DECIMAL} (?:\[Kbytes/sec\]|kb/s) received"
-_RATE_SENT = rf"{DECIMAL} kb/s (?:sent|total)"
-_TIMES = r"Conn+ection Times \(ms\)"
-_COLUMNS = r"min (?:mean\[\+/-sd\] median|avg) max"
-_PHASE = r"(?:Connect|Processing|Waiting): [0-9. -]+"
-_ROW = rf"Total: {COUNT} {COUNT} {DECIMAL} {COUNT} {COUNT}"
-_ROW_NO_CONFIDENCE = rf"Total: {COUNT} {COUNT} {COUNT}"
-_REMARK = r"(?:ERROR|WARN?ING): The median and mean .*|(?:deviation apart\.|These results) .*"
-_SERVED = r"Percentage of the requests served within a certain time \(ms\)"
-_PERCENTILE = rf"([0-9]{{1,2}})% {COUNT}"
 _LONGEST = rf"100% {COUNT} \((?:longest|last) request\)"
 
 _VERSION = r"This is ApacheBench, Version ([0-9A-Za-z.-]{1,20})(?![0-9A-Za-z.-]| <i>)"
 _APR_ERROR = r"\bapr_[a-z_]{1,40}(?:\(\))?(?: for [^:]{1,80})?: ([^()\n]{1,120}) \([0-9]{1,9}\)$"
-_COMPLETED = rf"Total of {COUNT} requests completed"
 _FORMATS = {
     "csv": "Percentage served,Time in ms",
     "gnuplot": "starttime seconds ctime dtime ttime wait",
     "html": "<p>|<table",
 }
-_LOAD = r"^Concurrency Level: +([0-9]+)$"
 
 
 class Ab(Tool):
     """ApacheBench; it counts failed receives as completed requests."""
 
     name = "ab"
+    speaks = HTTP
     duration_digit_s = 0.0005
     latency_digit_s = 0.0005
     ends_frozen = True
@@ -75,11 +57,11 @@ class Ab(Tool):
 
     def refusal(self, load: Load) -> str | None:
         """Also refuse what only a user's own app has: HTTP methods for which ab has no option, and redirects."""
-        if (cause := super().refusal(load)) or not load.targets:
+        if cause := super().refusal(load):
             return cause
-        if load.method not in METHODS:
-            return f"ab cannot send {load.method}"
-        return "ab counts redirects as errors" if load.redirects else None
+        if load.exchange.method not in METHODS:
+            return f"ab cannot send {load.exchange.method}"
+        return "ab counts redirects as errors" if load.exchange.redirects else None
 
     def version(self) -> str:
         """The version in its banner."""
@@ -87,16 +69,12 @@ class Ab(Tool):
 
     def command(self, load: Load) -> Command:
         """`-l`: allow bodies of different length; `-r`: count connection resets and go on; `-q`: no progress output."""
-        if load.rate is not None:
-            raise CannotError("keep to a rate")
         check_duration_or_count(load)
         words = ["ab", "-q", "-l", "-r", "-s", whole("timeout", load.timeout_s), "-c", str(load.connections)]
         words += ["-k"] if load.keepalive else []
         body = load.body_file or "/dev/null"
         options = {"GET": [], "HEAD": ["-i"], "POST": ["-p", body], "PUT": ["-u", body]}
-        if load.method not in options:
-            raise CannotError(f"send {load.method}: GET, HEAD, POST and PUT only")
-        words += [*options[load.method], *header_options(load)]
+        words += [*options[load.exchange.method], *header_options(load)]
         if load.duration_s is not None:
             # -t also sets a count of 50000; a later -n overrides it.
             words += ["-t", whole("duration", load.duration_s), "-n", "10000000"]
@@ -114,7 +92,7 @@ class Ab(Tool):
 
     def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
         """The number of connections, if it is not the one planned."""
-        ran = re.search(_LOAD, output.decode(errors="replace"), re.MULTILINE)
+        ran = re.search(r"^Concurrency Level: +([0-9]+)$", output.decode(errors="replace"), re.MULTILINE)
         if ran and int(ran[1]) != connections:
             yield f"ab used {int(ran[1])} connections instead of {connections}"
 
@@ -135,18 +113,19 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     cursor.need(_CONCURRENCY, "the Concurrency Level line", _ABOUT, _LOAD_LINES)
     duration = figures["duration_s"] = float(cursor.need(_TIME_TAKEN, "the Time taken line", _LOAD_LINES)[1])
     complete = figures["requests"] = int(cursor.need(_COMPLETE, "the Complete requests line", _LOAD_LINES)[1])
-    failed = int(cursor.need(_FAILED, "the Failed requests line")[1])
+    failed = int(cursor.need(rf"Failed requests: {COUNT}", "the Failed requests line")[1])
     connect = receive = length = exceptions = 0
     counts_receive = True
     if failed:
         kinds = cursor.need(_KINDS, "the kinds of failure")
         connect, receive, length, exceptions = (int(kind or 0) for kind in kinds.groups())
         counts_receive = kinds[2] is not None  # not ab 2.0
-    write = cursor.take(_WRITE)
-    bad = cursor.take(_NON2XX)
-    keepalive = cursor.take(_KEEPALIVE)
-    cursor.take(_ABORTS)
-    transferred = cursor.need(_TRANSFERRED, "the Total transferred line")
+    # Until 1.3 it counted broken pipes instead.
+    write = cursor.take(rf"(?:Write|Broken pipe) errors: {COUNT}")
+    bad = cursor.take(rf"Non-2xx responses: {COUNT}")
+    keepalive = cursor.take(rf"Keep-Alive requests: {COUNT}")
+    cursor.take(rf"Keep-Alive aborts: {COUNT}")
+    transferred = cursor.need(rf"Total transferred: {COUNT} bytes", "the Total transferred line")
 
     errors.update(
         connect=connect,
@@ -170,8 +149,8 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     figures["bytes_read"] = int(transferred[1])
     figures["bytes_exact"] = True
 
-    cursor.take(_BODY_SENT)
-    cursor.need(_HTML, "the HTML transferred line")
+    cursor.take(rf"Total (?:body sent|POSTed|PUT): {COUNT}")
+    cursor.need(rf"HTML transferred: {COUNT} bytes", "the HTML transferred line")
     if complete and duration:
         figures["rps"] = float(cursor.need(_RPS, "the Requests per second line")[1])
         cursor.need(_RATE, "the Transfer rate line", _PER_REQUEST)
@@ -179,7 +158,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         figures["rps"] = float(rps[1])
         while cursor.take(_PER_REQUEST, _RATE):
             pass
-    while cursor.take(_RATE_SENT):
+    while cursor.take(rf"{DECIMAL} kb/s (?:sent|total)"):
         pass
     if complete:
         _read_times(cursor, draft, complete)
@@ -187,24 +166,24 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
 def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
     latency = draft.latency
-    cursor.need(_TIMES, "the table of times")
-    cursor.need(_COLUMNS, "the columns of the table of times")
-    while cursor.take(_PHASE):
+    cursor.need(r"Conn+ection Times \(ms\)", "the table of times")
+    cursor.need(r"min (?:mean\[\+/-sd\] median|avg) max", "the columns of the table of times")
+    while cursor.take(r"(?:Connect|Processing|Waiting): [0-9. -]+"):
         pass
-    if row := cursor.take(_ROW):
+    if row := cursor.take(rf"Total: {COUNT} {COUNT} {DECIMAL} {COUNT} {COUNT}"):
         latency.update(
             min=scaled(row[1], -3), mean=scaled(row[2], -3), stdev=scaled(row[3], -3), max=scaled(row[5], -3)
         )
     else:
-        row = cursor.need(_ROW_NO_CONFIDENCE, "the Total row")
+        row = cursor.need(rf"Total: {COUNT} {COUNT} {COUNT}", "the Total row")
         latency.update(min=scaled(row[1], -3), mean=scaled(row[2], -3), max=scaled(row[3], -3))
-    while cursor.take(_REMARK):
+    while cursor.take(r"(?:ERROR|WARN?ING): The median and mean .*|(?:deviation apart\.|These results) .*"):
         pass
     # For a single request, ab prints no percentiles. With -d it omits them too, but that counts as truncated output.
     if complete == 1:
         return
-    cursor.need(_SERVED, "the percentiles")
-    while percentile := cursor.take(_PERCENTILE):
+    cursor.need(r"Percentage of the requests served within a certain time \(ms\)", "the percentiles")
+    while percentile := cursor.take(rf"([0-9]{{1,2}})% {COUNT}"):
         if percentile[1] in PERCENTILES:
             latency["p" + percentile[1]] = scaled(percentile[2], -3)
     cursor.need(_LONGEST, "the line of the longest request")
@@ -216,7 +195,7 @@ def _explain(lines: list[str]) -> Parsed:
     for line in lines:
         if error := re.search(_APR_ERROR, line):
             failure = error[1].lower()
-        elif completed := re.fullmatch(_COMPLETED, line):
+        elif completed := re.fullmatch(rf"Total of {COUNT} requests completed", line):
             figures["requests"] = int(completed[1])
     if failure:
         # This text is APR's own; all other errors are texts of the system.

@@ -20,19 +20,11 @@ from bench.tools.reading import (
     read_report,
     unreadable,
 )
-from bench.tools.tool import Command, Load, Tool, check_duration_or_count, header_options, printed, whole
+from bench.tools.tool import HTTP, Command, Load, Tool, check_duration_or_count, header_options, printed, whole
 
 _SECS = rf"{DECIMAL} secs\.?"  # with the full stop in 2014
 _START = "Summary:$"
-_TOTAL = rf"Total: {_SECS}"
-_SLOWEST = rf"Slowest: {_SECS}"
-_FASTEST = rf"Fastest: {_SECS}"
-_AVERAGE = rf"Average: (NaN|{DECIMAL}) secs\.?"
-_RPS = rf"Requests/sec: {DECIMAL}"
-_DATA = rf"Total data: {COUNT} bytes"
-_SIZE = rf"Size/request: {COUNT} bytes"
 _PERCENTS = (10, 25, 50, 75, 90, 95, 99)
-_SPEED = "Speed index: .*"
 _HISTOGRAM = "Response time histogram:"
 # Terminals without the sign of the bars show others.
 _BAR = rf"{DECIMAL} \[{COUNT}\](?: ?\|)?[^0-9A-Za-z]*"
@@ -45,8 +37,6 @@ _DETAIL = rf"(?:{_PART}):(?: (?:NaN|{DECIMAL}) secs(?:, {DECIMAL} secs){{0,2}})?
 _SKIPPED = (_HISTOGRAM, _BAR, _DETAILS, _DETAIL)
 _STATUSES = "Status code distribution:"
 _STATUS = rf"\[([0-9]{{1,3}})\] {COUNT} responses"
-_ERRORS = "Error distribution:"
-_ERROR = rf"\[{COUNT}\] (.+)"
 _FORMATS = {"csv": "response-time"}
 _OTHERS = {"oha": "Success rate:", "ghz": "Count: [0-9]+$"}
 _DIGIT = 0.00005
@@ -60,6 +50,7 @@ class Hey(Tool):
     """hey; also used for the warm-up of all tools."""
 
     name = "hey"
+    speaks = HTTP
     duration_digit_s = _DIGIT
     latency_digit_s = _DIGIT
     limits_rate = True
@@ -77,7 +68,7 @@ class Hey(Tool):
         if load.rate is not None and load.connections:
             words += ["-q", plain(load.rate / load.connections)]
         words += [] if load.keepalive else ["-disable-keepalive"]
-        words += [] if load.method == "GET" else ["-m", load.method]
+        words += [] if load.exchange.method == "GET" else ["-m", load.exchange.method]
         # Go's client ignores the header Host.
         hosts = [line.partition(":")[2].strip() for line in load.headers if line.lower().startswith("host:")]
         words += ["-host", hosts[-1]] if hosts else []
@@ -145,8 +136,8 @@ def _read_errors(cursor: Cursor, counted: Callable[[int], bool], requests: int) 
     """Counts of errors by kind; Unfinished if some may be missing."""
     left = cursor.lines[cursor.at :]
     kinds: Counter[str] = Counter()
-    if cursor.take(_ERRORS):
-        while row := cursor.take(_ERROR):
+    if cursor.take("Error distribution:"):
+        while row := cursor.take(rf"\[{COUNT}\] (.+)"):
             kinds[go_error_kind(row[2])] += int(row[1])
         if not cursor.ended and (more := cursor.lines[cursor.at].strip("`")):
             raise Unfinished(f"{clip(more)!r} instead of the end of the errors")
@@ -160,18 +151,18 @@ def _read_errors(cursor: Cursor, counted: Callable[[int], bool], requests: int) 
 def _read_summary(cursor: Cursor, draft: Draft) -> tuple[float, float]:
     """Its duration and rate."""
     cursor.need(_START, "the summary")
-    duration = draft.figures["duration_s"] = float(cursor.need(_TOTAL, "the Total line")[1])
-    slowest = cursor.need(_SLOWEST, "the Slowest line")
-    fastest = cursor.need(_FASTEST, "the Fastest line")
-    average = cursor.need(_AVERAGE, "the Average line")
+    duration = draft.figures["duration_s"] = float(cursor.need(rf"Total: {_SECS}", "the Total line")[1])
+    slowest = cursor.need(rf"Slowest: {_SECS}", "the Slowest line")
+    fastest = cursor.need(rf"Fastest: {_SECS}", "the Fastest line")
+    average = cursor.need(rf"Average: (NaN|{DECIMAL}) secs\.?", "the Average line")
     # Without any response, the average is NaN, and the zeros next to it are placeholders.
     if average[1] != "NaN":
         draft.latency.update(mean=float(average[1]), min=float(fastest[1]), max=float(slowest[1]))
-    rps = draft.figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
-    cursor.take(_SPEED)
-    if data := cursor.take(_DATA):
+    rps = draft.figures["rps"] = float(cursor.need(rf"Requests/sec: {DECIMAL}", "the Requests/sec line")[1])
+    cursor.take("Speed index: .*")
+    if data := cursor.take(rf"Total data: {COUNT} bytes"):
         draft.figures.update(bytes_read=int(data[1]), bytes_exact=True)
-        cursor.take(_SIZE)
+        cursor.take(rf"Size/request: {COUNT} bytes")
     return duration, rps
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bench.core.errors import UserError, unknown
+from bench.core.exchange import Exchange
 from bench.core.typed import TextValue, read_text
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.tool import Load
@@ -140,10 +141,9 @@ def beside(rate: Level, table: Level) -> Level:
     return Level(rate.text.removesuffix(CLOSE) + CLOSE * table.closes, share=rate.share, closes=table.closes)
 
 
-def refusal(tool: str, level: Level, method: str, targets: int = 0, redirects: tuple[int, ...] = ()) -> str | None:
-    """Why `tool` cannot generate this load; None if it can. See `Load` for `targets` and `redirects`."""
+def refusal(tool: str, level: Level, exchange: Exchange) -> str | None:
+    """Why `tool` cannot generate this load; None if it can."""
     if level.share is not None and tool != OPEN_LOOP:
         return f"common rates are loaded by {OPEN_LOOP}"
-    connections, count, rate = level.connections, level.count, level.rate
-    load = Load(method=method, targets=targets, redirects=redirects, connections=connections, count=count, rate=rate)
-    return TOOLS[tool].refusal(load)
+    load = Load(exchange=exchange, connections=level.connections, count=level.count, rate=level.rate)
+    return TOOLS[tool].unspoken(exchange) or TOOLS[tool].refusal(load)

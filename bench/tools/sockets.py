@@ -17,6 +17,7 @@ class Sockets(Tool):
     """Not a program: the steps of events contain the client, and no level can select it."""
 
     name = "sockets"
+    speaks = frozenset({("http", "http/1.1")})
     duration_digit_s = latency_digit_s = 0.0
     output = REQUESTS
     results = REQUESTS

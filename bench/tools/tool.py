@@ -8,36 +8,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bench.core.exchange import GET, Exchange
 from bench.core.files import MAX_BYTES
 from bench.core.formats import plain
 from bench.core.programs import guarded, run_joined
 from bench.tools.parsed import Parsed
 
 OUTPUT = "output.txt"
+HTTP = frozenset({("http", "http/1.1"), ("http", "https")})
+"""What a tool speaks that sends HTTP/1.1, with TLS or without."""
 MOST_LINE = 256
 """Bytes of an open loop's results for a request; vegeta has some 75."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None means not set by the level.
+    """An exchange, repeated. Times are in seconds, `rate` is in requests/s; None means not set by the level.
 
-    `headers` are lines, `body_file` is a path, `redirects` are statuses of right responses besides 2xx. For a user's
-    own app these are those of its first request, `requests` is the folder with all of its requests, and `targets` is
-    their number (0 for a request of the contract). A load that is being planned has neither `url` nor `timeout_s` yet.
+    `at` is the server's HOST:PORT, `headers` are lines, `body_file` is a path. For a user's own app these are those of
+    its first request, and `requests` is the folder with all of its requests. A load that is being planned has neither
+    `at` nor `timeout_s` yet.
 
     Of an open loop: `most_workers` limits the requests in flight, `most_connections` the connections. `latency_s`: the
     highest latency (p99) at which it still has to keep its rate. `leads_in`: whether it may send requests before those
     that count.
     """
 
-    url: str = ""
-    method: str = "GET"
+    exchange: Exchange = GET
+    at: str = ""
     headers: tuple[str, ...] = ()
     body_file: str | None = None
     requests: str | None = None
-    targets: int = 0
-    redirects: tuple[int, ...] = ()
     connections: int | None = None
     count: int | None = None
     rate: float | None = None
@@ -49,6 +50,17 @@ class Load:
     most_connections: int | None = None
     latency_s: float = 0.0
     leads_in: bool = True
+
+    @property
+    def url(self) -> str:
+        """The URL of the request."""
+        return self.exchange.url(self.at)
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The server's host and port."""
+        host, _, port = self.at.rpartition(":")
+        return host.strip("[]"), int(port)
 
     @property
     def open_loop(self) -> bool:
@@ -77,6 +89,8 @@ class Tool(Protocol):
     """A load tool. The defaults fit a closed loop that prints one text report."""
 
     name: str
+    speaks: frozenset[tuple[str, str]] = frozenset()
+    """The kinds of exchanges that it can make, each with the protocol."""
 
     duration_digit_s: float
     latency_digit_s: float
@@ -120,14 +134,19 @@ class Tool(Protocol):
         """How precisely it prints this duration, in seconds."""
         return self.duration_digit_s
 
+    def unspoken(self, exchange: Exchange) -> str | None:
+        """The reason why it cannot make this exchange, under any load; None if it can."""
+        spoken = (exchange.kind, exchange.protocol) in self.speaks
+        return None if spoken else f"{self.name} does not speak {exchange.kind} over {exchange.protocol}"
+
     def refusal(self, load: Load) -> str | None:
-        """The reason why it cannot generate this planned load; None if it can."""
+        """The reason why it cannot generate this load of an exchange that it speaks; None if it can."""
         if load.open_loop:
             return f"{self.name} is closed loop: it takes connections (c64)"
         if load.rate and not self.limits_rate:
             return f"{self.name} cannot limit its rate"
-        if load.targets > 1 and not self.mixes_targets:
-            return f"{self.name} sends one request again and again: it cannot mix {load.targets} targets"
+        if load.exchange.targets > 1 and not self.mixes_targets:
+            return f"{self.name} sends one request again and again: it cannot mix {load.exchange.targets} targets"
         return None
 
     def version(self) -> str:

@@ -8,9 +8,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 from bench.core.formats import plain
 from bench.core.programs import guarded
@@ -31,7 +31,7 @@ from bench.tools.reading import (
     read_report,
     scaled,
 )
-from bench.tools.tool import OUTPUT, CannotError, Command, Load, Tool, printed, temporary, whole
+from bench.tools.tool import HTTP, OUTPUT, Command, Load, Tool, printed, temporary, whole
 
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
 REPORTED_S = 600.0
@@ -61,8 +61,6 @@ _TEXT_LATENCIES = {label.removesuffix("th"): name for label, name in _LATENCIES.
 _START = r"Requests \[total"
 _ROW = r"(Requests|Duration|Latencies|Bytes In|Bytes Out|Success) \[([a-z0-9, ]{1,60})\] (.+)"
 _CODES = r"Status Codes \[code:count\] ?(.*)"
-_NEEDED = ("Requests", "Duration", "Latencies", "Bytes In")
-_CODE = rf"([0-9]{{1,3}}):{COUNT}"
 _ERROR_SET = "Error Set:"
 _WHOLE = (
     f"{_ERROR_SET}|EOF|connection refused|reset by peer|broken pipe|no such host|open files|requested address"
@@ -89,6 +87,7 @@ class Vegeta(Tool):
     """
 
     name = "vegeta"
+    speaks = HTTP
     duration_digit_s = 0.0
     latency_digit_s = 0.0
     output = REPORT
@@ -110,22 +109,18 @@ class Vegeta(Tool):
 
     def command(self, load: Load) -> Command:
         """Targets are passed on standard input."""
-        rate = whole("rate", load.rate)
-        if load.duration_s is None or load.count is not None:
-            raise CannotError("stop at a count: a rate and a duration only")
-        words = ["vegeta-attack", "-rate", rate, "-duration", f"{plain(load.duration_s)}s"]
+        words = ["vegeta-attack", "-rate", whole("rate", load.rate), "-duration", f"{plain(load.duration_s)}s"]
         words += ["-settle", f"{plain(settle_s(load))}s", "-open", str(opened(load))]
         words += ["-max-connections", str(connections(load)), "-max-workers", str(workers(load))]
         words += ["-timeout", f"{plain(load.timeout_s)}s", *([] if load.keepalive else ["-keepalive=false"])]
         if load.requests:
-            url = urlsplit(load.url)
-            origin = f"{url.scheme}://{url.netloc}"
+            origin = replace(load.exchange, path="").url(load.at)
             targets = Path(load.requests, "targets.txt").read_text()
             here = re.sub(r"^([A-Z]* )http://ORIGIN/", lambda line: f"{line[1]}{origin}/", targets, flags=re.MULTILINE)
             return Command(tuple(words), here.rstrip("\n"))
         if load.body_file:
             words += ["-body", load.body_file]
-        return Command(tuple(words), f"{load.method} {load.url}")
+        return Command(tuple(words), f"{load.exchange.method} {load.url}")
 
     def lead_requests(self, load: Load) -> int:
         """One on each connection that is opened, then those of the time in which the service settles."""
@@ -231,7 +226,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
     status: dict[str, int] = {}
     for text in row[4].split():
-        code = re.fullmatch(_CODE, text)
+        code = re.fullmatch(rf"([0-9]{{1,3}}):{COUNT}", text)
         if not code:
             raise Unfinished(f"{clip(text)!r} is not a status code with its count")
         status[code[1]] = int(code[2])
@@ -246,7 +241,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         cursor.at += 1
     _check_error_set(status, texts)
     _count_errors(draft, status, texts)
-    for name in _NEEDED:
+    for name in ("Requests", "Duration", "Latencies", "Bytes In"):
         if name not in rows:
             raise Unfinished(f"no {name} row")
 

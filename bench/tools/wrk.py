@@ -8,30 +8,20 @@ from collections.abc import Iterator
 from bench.core.files import as_object
 from bench.tools.parsed import Parsed, absent
 from bench.tools.reading import COUNT, DECIMAL, PERCENTILES, Cursor, Draft, lines_of, read_report, scaled, unreadable
-from bench.tools.tool import CannotError, Command, Load, Tool, printed, whole
+from bench.tools.tool import HTTP, CannotError, Command, Load, Tool, printed, whole
 
 _TIME = DECIMAL + "(us|ms|s|m|h)"
 _SIGNED = r"(-?[0-9]{1,18})"
 
 # Until 1.1 of 2012 it made a number of requests.
 _START = r"(?:Running [0-9]{1,18}[smh]? test @|Making [0-9]{1,18} requests to) "
-_ASKED = r"[0-9]{1,18} threads? and [0-9]{1,18} connections?"
 _OTHERS = {
     "wrk2": r"Thread calibration: |Latency Distribution \(HdrHistogram|#\[Mean =",
     "autocannon": r"[0-9]{1,18} connections?(?: with [0-9]{1,18} pipelining factor)?$",
 }
 _HEADER = r"Thread Stats Avg Stdev Max \+/- Stdev"
-_LATENCY = rf"Latency {_TIME} {_TIME} {_TIME} (-?nan|{DECIMAL})%"
-_REQ_SEC = r"Req/Sec \S+ \S+ \S+ \S+%"
-_DISTRIBUTION = "Latency Distribution"
-_PERCENTILE = rf"([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)% {_TIME}"
-_TOTAL = rf"{COUNT} requests in {_TIME}, {DECIMAL}([KMGTP]?)B read"
-_SOCKET = rf"Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}"
-_NON2XX = rf"Non-2xx or 3xx responses: {_SIGNED}"
-_RPS = rf"Requests/sec: {DECIMAL}"
 _TRANSFER = rf"Transfer/sec: {DECIMAL}[KMGTP]?B"
 
-_NO_START = r"unable to (?:connect to|resolve) \S+ (\S.{0,120})"
 _LOAD = r"^Running ([0-9]+)([smh]) test @ .*\n +([0-9]+) threads? and ([0-9]+) connections?$"
 _UNIT_S = {"s": 1, "m": 60, "h": 3600}
 _EXPONENTS = {"us": -6, "ms": -3, "s": 0}
@@ -41,6 +31,7 @@ class Wrk(Tool):
     """wrk; its threads share the connections equally, and methods other than GET need a Lua script."""
 
     name = "wrk"
+    speaks = HTTP
     duration_digit_s = 0.005
     latency_digit_s = 0.0
     mixes_targets = True
@@ -61,7 +52,8 @@ class Wrk(Tool):
             return cause
         if load.count:
             return "wrk runs for a time, not for a number of requests"
-        return "wrk cannot send a body without a Lua script" if not load.targets and load.method != "GET" else None
+        script = load.exchange.targets or load.exchange.method == "GET"
+        return None if script else "wrk cannot send a body without a Lua script"
 
     def version(self) -> str:
         """The version in its usage text, which it prints with exit status 1."""
@@ -69,10 +61,6 @@ class Wrk(Tool):
 
     def command(self, load: Load) -> Command:
         """All numbers are whole. Threads must divide the connections, because wrk silently drops the remainder."""
-        if not load.requests and (load.method != "GET" or load.body_file):
-            raise CannotError(f"send {load.method} without a Lua script")
-        if load.count is not None or load.rate is not None:
-            raise CannotError("stop at a count or keep to a rate")
         connections, threads = whole("connections", load.connections), whole("threads", load.threads)
         duration, timeout = whole("duration", load.duration_s), whole("timeout", load.timeout_s)
         if int(connections) % int(threads):
@@ -108,32 +96,32 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     figures, errors, latency = draft.figures, draft.errors, draft.latency
 
     cursor.take(_START + ".*")
-    cursor.need(_HEADER, "the table of threads", _ASKED)
-    row = cursor.need(_LATENCY, "the Latency row")
+    cursor.need(_HEADER, "the table of threads", r"[0-9]{1,18} threads? and [0-9]{1,18} connections?")
+    row = cursor.need(rf"Latency {_TIME} {_TIME} {_TIME} (-?nan|{DECIMAL})%", "the Latency row")
     # Without any response, all columns are 0.00us; only the NaN percentage shows it.
     measured = not row[7].endswith("nan")
     if measured:
         latency.update(mean=_seconds(row[1], row[2]), stdev=_seconds(row[3], row[4]), max=_seconds(row[5], row[6]))
-    cursor.need(_REQ_SEC, "the Req/Sec row")
-    if cursor.take(_DISTRIBUTION):
-        while percentile := cursor.take(_PERCENTILE):
+    cursor.need(r"Req/Sec \S+ \S+ \S+ \S+%", "the Req/Sec row")
+    if cursor.take("Latency Distribution"):
+        while percentile := cursor.take(rf"([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)% {_TIME}"):
             if measured and percentile[1] in PERCENTILES:
                 latency["p" + percentile[1]] = _seconds(percentile[2], percentile[3])
 
-    total = cursor.need(_TOTAL, "the line 'N requests in'")
+    total = cursor.need(rf"{COUNT} requests in {_TIME}, {DECIMAL}([KMGTP]?)B read", "the line 'N requests in'")
     figures["requests"] = requests = int(total[1])
     figures["duration_s"] = _seconds(total[2], total[3])
     figures["bytes_read"] = round(float(total[4]) * 1024 ** " KMGTP".index(total[5] or " "))
     figures["bytes_exact"] = not total[5]
 
-    socket = cursor.take(_SOCKET)
+    socket = cursor.take(rf"Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}")
     if socket:
         errors.update(zip(("connect", "read", "write", "timeout"), map(_unsigned, socket.groups()), strict=True))
-    bad = cursor.take(_NON2XX)
+    bad = cursor.take(rf"Non-2xx or 3xx responses: {_SIGNED}")
     if bad:
         errors["non2xx"] = _unsigned(bad[1])
 
-    figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
+    figures["rps"] = float(cursor.need(rf"Requests/sec: {DECIMAL}", "the Requests/sec line")[1])
     # Only now is it certain that optional lines are missing because there was nothing to count, not by truncation. One
     # that is not understood may be one of them.
     if not cursor.odd:
@@ -151,7 +139,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
 def _explain(lines: list[str]) -> Parsed:
     for line in lines:
-        if found := re.match(_NO_START, line):
+        if found := re.match(r"unable to (?:connect to|resolve) \S+ (\S.{0,120})", line):
             return absent("wrk", found[1].lower())
     return unreadable("wrk", lines, {})
 

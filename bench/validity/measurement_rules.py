@@ -215,8 +215,7 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     # tool does not count that as latency.
     bound = planned.mode == "null"
     tool_s = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
-    handshakes = (planned.url or "").startswith("https:")
-    untimed = not TOOLS[planned.tool].times_opening and (handshakes or not planned.keepalive)
+    untimed = not TOOLS[planned.tool].times_opening and (planned.exchange.encrypted or not planned.keepalive)
     too_long = mean > expected + slack and not TOOLS[planned.tool].adds_samples
     # With a rate limit, connections pause between requests, so the latency may be lower, but not higher. The same goes
     # for connections that are opened in the meantime, and for the handshakes of TLS, which can take long at once.

@@ -4,8 +4,8 @@
   same tool reached against the null server in this run, the tool waited for a CPU, or its CPUs were busy. A closed loop
   whose server was busy is exempt, since the server was the limit. So are measurements of the null server, because the
   load generator is meant to limit them; they are exempt from `host` too.
-- `impossible`: more successes than possible. If each response takes at least `wait` seconds, N connections (or N
-  workers that handle one request at a time) give at most N / wait responses per second.
+- `impossible`: more successes than N connections, or N workers that handle one request at a time, can give, if each
+  waits: `most_possible` of the kind of exchange.
 - `host`: the hypervisor, or programs outside the measurement, took CPU time during the window. This distorts goodput
   and latency, but not CPU time per request (`bench.analysis.cells.cell` keeps it). The rule reads only the host's
   counters, never the result.
@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.core.exchange import Wait, WaitsFor
 from bench.core.formats import plural
-from bench.core.waits import Wait, WaitsFor
 from bench.plan.cpus import server_cpus
 from bench.plan.measurement import IN_BLOCKS
 from bench.records.counters import whole
@@ -94,7 +94,7 @@ def most_possible(record: Record, facts: RunFacts) -> tuple[float, str] | None:
         workers = whole(record.settings.get("WORKERS") or facts.workers) or 0
         if 0 < workers < at_once:
             at_once, whose = workers, f"{plural(workers, 'worker')}, one request at a time each"
-    return at_once / wait_s, f"{whose}, each response after {1000 * wait_s:g} ms"
+    return facts.kind_of(record.scenario).most_possible(at_once, whose, wait_s)
 
 
 def least_wait_s(wait: Wait | None, knobs: Mapping[str, Any]) -> float:
@@ -109,7 +109,8 @@ def _possible(record: Record, facts: RunFacts) -> Record:
     most = most_possible(record, facts) if record.outcome == MEASURED and record.goodput else None
     if most is None or record.goodput is None or record.goodput <= TIMER_SLACK * most[0]:
         return record
-    detail = f"{record.goodput:.6g} responses/s, but at most {most[0]:.6g} are possible: {most[1]}"
+    unit = facts.kind_of(record.scenario).unit
+    detail = f"{record.goodput:.6g} {unit}s/s, but at most {most[0]:.6g} are possible: {most[1]}"
     return replace(record, valid=False, causes=(*record.causes, Cause(IMPOSSIBLE, detail)))
 
 

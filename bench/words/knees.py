@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bench.analysis.cells.knees import Knee, Knees
 from bench.analysis.services import Places
+from bench.core.exchange import Wait
 from bench.core.formats import joined, number, plural
-from bench.core.waits import Wait
 from bench.words.names import labels_of, scenario_words
 
 APART = 1.25

@@ -8,8 +8,8 @@ from itertools import combinations
 
 from bench.analysis.services import Coordinates, Places, differing
 from bench.analysis.tables.ranking import Ranking
+from bench.core.exchange import Wait, WaitsFor
 from bench.core.formats import joined, listed, plural
-from bench.core.waits import Wait, WaitsFor
 from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.knobs import REF
 from bench.matrix.packages import package_words

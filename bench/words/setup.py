@@ -87,7 +87,9 @@ def already_running(source: Run) -> Iterator[tuple[str, str]]:
 def _running_sentences(source: Run, name: str, service: RunService) -> Iterator[str]:
     planned = [one for one in source.planned if one.service == name]
     app = source.facts.own_app
-    asked = dict.fromkeys(request_words(app, o.scenario) if app else f"{o.method} {o.path}" for o in planned)
+    asked = dict.fromkeys(
+        request_words(app, one.scenario) if app else f"{one.exchange.method} {one.exchange.path}" for one in planned
+    )
     yield f"{name} is {service.url}, loaded with {'; '.join(asked)}."
     yield f"It is {NO_CONTAINER}: it has no counters and no CPU or memory limit."
     if any(one.mode == "turns" for one in planned):

@@ -44,7 +44,7 @@ answer() {
 			[[ \$1 != --output ]] || cp '$BATS_TEST_TMPDIR/answer' "\$2"
 			shift
 		done
-		printf '%s\n' '$1' '$2 0.001' >&2
+		printf '%s\n' '$1' '$2 0.001 0.001' >&2
 	EOS
 }
 
@@ -82,7 +82,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	local post='"method":"POST","path":"/echo","body":"{\"a\":1}"'
 	[[ $(command_of "{\"tool\":\"ab\",$post}") == *" -p $dir/request-body -T application/json "* ]]
 	[[ $(command_of "{\"tool\":\"hey\",$post}") == *" -m POST -T application/json -D $dir/request-body "* ]]
-	[[ $(command_of "{\"tool\":\"vegeta\",\"rate\":5,$post}") == *" -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
+	[[ $(command_of "{\"tool\":\"vegeta\",\"connections\":null,\"rate\":5,$post}") == *" -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
 	[[ ! -e $dir ]]
 	"$measure" run "$run_dir"
 	[[ $(<"$dir/request-body") == '{"a":1}' ]]
@@ -271,7 +271,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	pretend curl <<-EOS
 		[[ -e '$BATS_TEST_TMPDIR/up' ]] && status=200 || status=503
 		touch '$BATS_TEST_TMPDIR/up'
-		printf '%s\n' '' "\$status 0.001" >&2
+		printf '%s\n' '' "\$status 0.001 0.001" >&2
 	EOS
 	plan '{"warmup_s":0}'
 	run -0 "$measure" prepare "$run_dir"

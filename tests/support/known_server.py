@@ -144,7 +144,8 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_plain(event)}
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
     planned = planned_of(json.loads(json.dumps(line)))
-    loaded = replace(planned, url=f"http://127.0.0.1:{port}", path=path, timeout_s=event.timeout_s)
+    exchange = replace(planned.exchange, path=path)
+    loaded = replace(planned, url=f"http://127.0.0.1:{port}", exchange=exchange, timeout_s=event.timeout_s)
     task = task_of(str(root), loaded)
     task.folder.mkdir(parents=True)
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}

@@ -22,7 +22,6 @@ READERS = {
     "bench/core/service_settings.py": "what the text of settings means",
     "bench/plan/event.py": "the name of the level of an event's case",
     "bench/run/facts.py": "the waits of earlier runs, by the scenario's name",
-    "bench/load/in_turns.py": "the loads in plan.jsonl, of which it needs no more",
     "calibration/turns.py": "verdicts.jsonl",
     "calibration/truths.py": "the truths, which are named after scenarios without their number",
 }

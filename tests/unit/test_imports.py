@@ -23,7 +23,7 @@ PROBE = ("bench.load.event", "connections")
 """The key of the connections with which a capacity was measured."""
 ORDER = (
     *("known", "cli", "render", "export", "words", "schedule", "load", "analysis", "stats", "validity", "records"),
-    *("run", "plan", "own_app", "contract", "matrix", "tools", "core"),
+    *("run", "plan", "own_app", "exchange", "contract", "matrix", "tools", "core"),
 )
 
 

@@ -9,7 +9,7 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from itertools import combinations, takewhile
 
-from bench.core.waits import Wait
+from bench.core.exchange import Wait
 from bench.records.record import Cause
 from bench.stats.table_verdicts import FASTER, NO_WINNER, SLOWER, TURNED, Difference, ratio
 from bench.tools.levels import Level, LoadKey

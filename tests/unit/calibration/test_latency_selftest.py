@@ -45,7 +45,7 @@ def true_latencies(query: str, rate: int = 500, requests: int = 10_000) -> list[
 
 
 def latencies_of(record: Record) -> list[float]:
-    return true_latencies(MATRIX.routes[record.scenario].path.partition("?")[2])
+    return true_latencies(MATRIX.routes[record.scenario].exchange.path.partition("?")[2])
 
 
 PERCENTILES = [promise for promise in LATENCY if promise.percentile]

@@ -226,7 +226,7 @@ def test_the_preset_measures_every_truth_with_both_roles() -> None:
 
 
 def asked(scenario: str) -> str:
-    return MATRIX.route_of(scenario)[1]
+    return MATRIX.route_of(scenario)[1].path
 
 
 def test_truths_are_those_of_the_queries() -> None:

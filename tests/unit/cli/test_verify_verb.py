@@ -127,8 +127,7 @@ def test_mistakes_of_the_user_are_one_line(arguments: str, tmp_path: Path) -> No
 
 def test_routes_are_the_matrix() -> None:
     matrix = tomllib.loads((ROOT / "services" / "matrix.toml").read_text())
-    own = {route: line["path"] for route, line in matrix["routes"].items() if not line.get("selftest")}
-    assert own == ROUTES
+    assert [*matrix["routes"]] == [*ROUTES]
 
 
 class HangingClock(Clock):

@@ -16,6 +16,7 @@ from bench.contract.answers import ROUTES, Mismatch, check_headers, expected
 from bench.contract.checks import Target
 from bench.contract.client import Client, NoAnswer, Request, TimedOut
 from bench.contract.verify import MOST_TIMEOUTS, Result, verify
+from bench.exchange import checks
 
 TIMEOUT = 30
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -108,7 +109,7 @@ def port(behave: Behaviour, clock: SimulatedClock) -> Iterator[str]:
 def verified(url: str, clock: SimulatedClock) -> tuple[Result, float]:
     """The result of all checks, and how many seconds they took."""
     target = Target(SimulatedClient(url, TIMEOUT, clock), FakeDatabase(), FakeUpstream(), True)
-    return verify(target, list(ROUTES), lambda _: None), clock.monotonic_ns() / 1e9
+    return verify(target, ROUTES, checks(), lambda _: None), clock.monotonic_ns() / 1e9
 
 
 def verified_port(behave: Behaviour) -> tuple[Result, float]:

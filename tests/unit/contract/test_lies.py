@@ -14,10 +14,10 @@ from fake_dependencies import FORTUNES_TEMPLATE
 from golden import same_as
 from simulated_clock import SimulatedClient
 
-from bench.contract import checks
 from bench.contract.answers import ROUTES, Mismatch, Template, check_rendered, find_template
 from bench.contract.checks import CHECKS, Check, Target
 from bench.contract.verify import Result, verify
+from bench.exchange.http import check as checks
 
 LIES = {
     "root": {checks.right_answer: ["text/json", "a float", "a string"]},
@@ -105,7 +105,7 @@ RANDOM = (
 def verified(service: FakeService, *routes: str, concurrent: bool = True) -> Result:
     client, template = SimulatedClient(service.url, 30, service.clock), Template("fortunes.html", FORTUNES_TEMPLATE)
     target = Target(client, service.database, service.upstream, concurrent, template)
-    return verify(target, routes or tuple(ROUTES), lambda _: None)
+    return verify(target, routes or ROUTES, CHECKS, lambda _: None)
 
 
 def checked(result: Result) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def test_keeps_the_contract() -> None:
     with FakeService() as service:
         result = verified(service)
     assert result.failures == () and len(set(checked(result))) == len(result.outcomes)
-    assert {route for route, _ in checked(result)} == ROUTES.keys()
+    assert {route for route, _ in checked(result)} == {*ROUTES}
     assert {check for _, check in checked(result)} == {check.name for check in CHECKS}
     assert service.upstream.modes == ["ok", "close", "ok", "error", "ok", "hang", "ok"]
 

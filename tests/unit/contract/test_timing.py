@@ -10,10 +10,10 @@ from captured import refused
 from fake import FakeService
 from simulated_clock import SimulatedClient, SimulatedClock
 
-from bench.contract import checks
 from bench.contract.answers import Mismatch, TooLate
 from bench.contract.checks import Check, Target, final_count
 from bench.contract.client import Client, Clock, TimedOut
+from bench.exchange.http import check as checks
 
 
 def run(check: Check, takes: Callable[[float], float]) -> None:

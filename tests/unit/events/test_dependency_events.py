@@ -51,7 +51,7 @@ def test_as_many_wait_as_there_are_threads_and_one_less_and_one_more(
 
 def test_a_framework_whose_plain_functions_run_in_threads_has_a_health_check_there() -> None:
     found = cells("uvicorn-fastapi", "exhausted")
-    assert [found[case].path for case in ("threads", "health check in the pool")] == ["/plaintext", "/held/0"]
+    assert [found[case].exchange.path for case in ("threads", "health check in the pool")] == ["/plaintext", "/held/0"]
     assert found["threads"].event and found["threads"].event.documented.endswith("(starlette.dev/threadpool)")
 
 
@@ -97,7 +97,7 @@ def test_the_table_is_locked_around_each_burst() -> None:
     assert done[:4] == [(2.5, "lock"), (4.5, "unlock"), (6.5, "lock"), (8.5, "unlock")]
     assert {one.to for one in cell.event.actions} == {"database"}
     assert len(done) == 2 * len(cell.event.needs.steps) and done[-1][0] < cell.event.seconds
-    assert (cell.path, cell.event.needs.path, cell.event.watches) == ("/plaintext", "/raw/db", "connections")
+    assert (cell.exchange.path, cell.event.needs.path, cell.event.watches) == ("/plaintext", "/raw/db", "connections")
     # It gets enough threads that they are not exhausted first.
     assert cell.event.environment["THREADS"] == "16" and cell.event.environment["DB_POOL_TOTAL"] == "5"
 

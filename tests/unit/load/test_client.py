@@ -365,7 +365,7 @@ HTTPServer(("127.0.0.1", {{port}}), Dying).serve_forever()
         event = replace(EVENTS["overload"].cases[0], phases=(Phase(1.0, 2.0),), timeout_s=HANGS_S)
         rates, t0_ns = [(50.0, 2.0)], time.monotonic_ns() + 10**8
         if by_vegeta:
-            load = Load(url=f"http://127.0.0.1:{port}/", timeout_s=HANGS_S, keepalive=False)
+            load = Load(at=f"127.0.0.1:{port}", timeout_s=HANGS_S, keepalive=False)
             log = load_by_vegeta(load, event, rates, t0_ns)
         else:
             client = Client(asked(port))

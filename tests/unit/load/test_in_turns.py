@@ -18,9 +18,9 @@ from loop_runs import NAMES, STACKS, block, one_step, tables_of
 from make_run import write_run
 from waiting import IS_UP, tools_are_up_in_their_turns
 
+from bench.exchange.http import quiet_s
 from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
-from bench.load.answers import quiet_s
 from bench.load.failures import Failed
 from bench.load.in_turns import CONTAINERS, load_windows, rate_of, seconds_for, turn_s_for, wait_for_all
 from bench.load.sockets import Connections, Traffic
@@ -140,6 +140,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
         monkeypatch.setattr(block_module, "wait_until_ready", fake.act("ready"))
         monkeypatch.setattr(block_module, "prepare", fake.act("prepare"))
         monkeypatch.setattr(block_module, "command_of", fake.command)
+        monkeypatch.setattr(block_module, "idle_response", lambda load: None)
         # Keep the name in the address, to know which service is asked.
         monkeypatch.setattr(block_module, "at_address", lambda load, *_: load)
         monkeypatch.setattr(Wrk, "version", lambda _: "4.2.0")

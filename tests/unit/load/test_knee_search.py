@@ -17,8 +17,8 @@ from captured import Patch, refused
 from make_run import entry, output_of, sent_on_time
 
 from bench.core.formats import plain
+from bench.exchange.kind import Response
 from bench.load import knee
-from bench.load.answers import Answer
 from bench.load.failures import Failed
 from bench.load.knee import at_knee, first_trial, next_trial, search_knee
 from bench.load.knee_search import (
@@ -397,7 +397,7 @@ def test_a_trial_waits_for_the_ports_that_the_one_before_it_took(tmp_path: Path,
 
     monkeypatch.setattr(knee, "run_tool", run_tool)
     monkeypatch.setattr(Vegeta, "save", lambda *_: True)
-    monkeypatch.setattr(knee, "ask", lambda _: Answer("200", "0.001", ""))
+    monkeypatch.setattr(knee, "ask", lambda _: Response("200", "0.001", ""))
     monkeypatch.setattr(knee, "ports_waiting", lambda: next(ports, 12))
     monkeypatch.setattr(knee.time, "sleep", slept.append)
     search_knee(task(folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import pytest
 from make_run import entry
 from programs import Pretend
 
-from bench.load.answers import Answer, ask, wait_until_ready
+from bench.exchange.kind import Response
+from bench.load.answers import ask, wait_until_ready
 from bench.load.failures import Failed
 from bench.load.task import Task, pinned, task_of
 from bench.load.verbs import command, prepare
@@ -35,11 +36,11 @@ def answer(error: str, status: int, body: str = "") -> str:
     return f"""
         echo "$@" >"$TOLD"
         while [ $# -gt 1 ]; do [ "$1" != --output ] || printf '%s' '{body}' >"$2"; shift; done
-        printf '%s\\n' '{error}' '{status:03} 0.001' >&2"""
+        printf '%s\\n' '{error}' '{status:03} 0.001 0.001' >&2"""
 
 
-def task(folder: Path, **changes: Any) -> Task:
-    return task_of(str(folder), replace(PLANNED, **changes))
+def task(folder: Path, sent: Mapping[str, Any] | None = None, **changes: Any) -> Task:
+    return task_of(str(folder), replace(PLANNED, exchange=replace(PLANNED.exchange, **sent or {}), **changes))
 
 
 def said(act: Callable[..., None], one: Task) -> list[str]:
@@ -79,30 +80,30 @@ def test_no_answer_and_a_wrong_one(script: str, status: int, words: str, pretend
 
 def test_a_redirect_is_a_good_answer_only_where_it_is_expected(pretend: Pretend, tmp_path: Path) -> None:
     pretend("curl", answer("", 302, "moved"))
-    assert said(wait_until_ready, task(tmp_path, redirects=(302,)))[1] == "answer 0.001"
+    assert said(wait_until_ready, task(tmp_path, {"redirects": (302,)}))[1] == "answer 0.001"
     failure = (11, f"{URL}: expected status 200, got 302: moved")
     for redirects in ((), (303,)):
-        assert refused(wait_until_ready, task(tmp_path, redirects=redirects)) == failure
+        assert refused(wait_until_ready, task(tmp_path, {"redirects": redirects})) == failure
 
 
 def test_where_there_is_no_curl_there_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert ask(task(tmp_path)) == Answer("000", "", "curl: No such file or directory")
+    assert ask(task(tmp_path)) == Response("000", "", "curl: No such file or directory")
 
 
 def test_a_request_goes_as_it_is_planned(pretend: Pretend, tmp_path: Path) -> None:
-    ask(task(tmp_path, method="POST", body="@a"))
+    ask(task(tmp_path, {"method": "POST", "body": "@a"}))
     told = (tmp_path / "told").read_text()
     assert "--request POST -H Content-Type: application/json --data-raw @a http://" in told
     # As the load tools do, with TLS as well.
     assert {"--http1.1", "--insecure"} <= set(told.split())
-    ask(task(tmp_path, method="HEAD"))
+    ask(task(tmp_path, {"method": "HEAD"}))
     assert " --head http://" in (tmp_path / "told").read_text()
     own = tmp_path / "app/load/s"
     own.mkdir(parents=True)
     (own / "headers").write_text("X-A: 1\n")
     (own / "body-1").write_text("{}")
-    ask(task(tmp_path, method="PUT", requests="app/load/s", targets=2))
+    ask(task(tmp_path, {"method": "PUT", "targets": 2}, requests="app/load/s"))
     assert f"--request PUT -H X-A: 1 --data-binary @{own}/body-1 http://" in (tmp_path / "told").read_text()
 
 
@@ -118,12 +119,12 @@ def test_a_warm_up_says_how_many_were_answered(pretend: Pretend, tmp_path: Path)
 def test_a_warm_up_counts_the_redirects_that_are_expected(pretend: Pretend, tmp_path: Path) -> None:
     pretend("hey", 'echo "  [200] 7 responses"; echo "  [302] 5 responses"; echo "  [500] 9 responses"')
     assert said(prepare, task(tmp_path))[2] == "warmed 7"
-    assert said(prepare, task(tmp_path, redirects=(302,)))[2] == "warmed 12"
+    assert said(prepare, task(tmp_path, {"redirects": (302,)}))[2] == "warmed 12"
 
 
 def test_the_body_of_a_warm_up_is_not_in_the_folder_of_the_load(pretend: Pretend, tmp_path: Path) -> None:
     pretend("hey", 'for word; do case $word in /dev/fd/*) cat $word >"$TOLD" ;; esac; done; echo "[200] 7 responses"')
-    said(prepare, task(tmp_path, tool="hey", method="POST", body='{"a":1}'))
+    said(prepare, task(tmp_path, {"method": "POST", "body": '{"a":1}'}, tool="hey"))
     assert (tmp_path / "told").read_text() == '{"a":1}' and not (tmp_path / "raw").exists()
 
 
@@ -131,7 +132,7 @@ def test_several_targets_are_mixed_by_wrk_which_takes_whole_seconds(pretend: Pre
     (tmp_path / "own").mkdir()
     (tmp_path / "own/headers").write_text("")
     pretend("wrk", 'echo "$@" >"$TOLD"; echo "  80 requests in 1.00s, 1KB read"')
-    assert said(prepare, task(tmp_path, requests="own", targets=2))[2] == "warmed 80"
+    assert said(prepare, task(tmp_path, {"targets": 2}, requests="own"))[2] == "warmed 80"
     assert (tmp_path / "told").read_text().startswith(f"-t 1 -c 8 -d 1s --timeout 15s --latency -s {tmp_path}/own/")
 
 
@@ -163,7 +164,7 @@ def test_a_silent_warm_up_is_repeated_for_longer(pretend: Pretend, tmp_path: Pat
 
 def test_what_a_tool_cannot_do_is_told_before_anything_is_asked(pretend: Pretend, tmp_path: Path) -> None:
     pretend("curl", "exit 7")
-    assert refused(prepare, task(tmp_path, count=5)) == (2, "wrk cannot stop at a count or keep to a rate")
+    assert refused(prepare, task(tmp_path, count=5)) == (2, "wrk runs for a time, not for a number of requests")
     with pytest.raises(Failed, match=r"unknown tool 'siege' in .*/step\.json"):
         task(tmp_path, tool="siege")
 
@@ -174,7 +175,7 @@ def test_the_address_is_the_first_that_is_known(pretend: Pretend, tmp_path: Path
     pretend("getent", "echo '198.18.0.7     STREAM a'; echo '198.18.0.8     DGRAM'")
     assert pinned(load).url == "http://198.18.0.7:8080/json"
     # A server with TLS may choose its certificate and site by the name.
-    encrypted = replace(load, url="https://a:8443/json")
+    encrypted = replace(load, exchange=replace(load.exchange, protocol="https"))
     assert pinned(encrypted) == encrypted
 
 

@@ -15,8 +15,8 @@ from captured import Patch, refused
 from make_run import entry
 from waiting import HANGS_S
 
+from bench.exchange.kind import Response
 from bench.load import save
-from bench.load.answers import Answer
 from bench.load.failures import Failed, command_line, explained, quoted
 from bench.load.save import run_and_save, tool_json
 from bench.load.sockets import Traffic
@@ -33,8 +33,9 @@ Scripted = Callable[[str], Task]
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Task]:
     """A load whose tool is a shell script."""
-    monkeypatch.setattr(save, "ask", lambda _: Answer("200", "0.001", ""))
+    monkeypatch.setattr(save, "ask", lambda _: Response("200", "0.001", ""))
     monkeypatch.setattr(Wrk, "version", lambda _: "4\ufffd")
+    monkeypatch.setattr(Wrk, "refusal", lambda *_: None)
 
     def made(script: str) -> Task:
         monkeypatch.setattr(Wrk, "command", lambda *_: Command(("sh", "-c", script), "read é"))
@@ -73,7 +74,7 @@ def test_tool_json_has_every_key_with_the_type_that_its_readers_know(task: Calla
 
 
 def test_what_is_not_known_is_null(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(save, "ask", lambda _: Answer("000", "", "curl: none"))
+    monkeypatch.setattr(save, "ask", lambda _: Response("000", "", "curl: none"))
     monkeypatch.setattr(Wrk, "version", lambda _: "")
     one = task("true")
     run_and_save(one)
@@ -153,10 +154,9 @@ def test_output_without_room_is_no_output(task: Callable[[str], Task], monkeypat
     assert (one.folder / "tool.json").exists()
 
 
-@pytest.mark.parametrize("host", ["svc", "h", "http", "127.0.0.1"])
-def test_the_address_takes_the_place_of_the_host_and_of_nothing_else(host: str, task: Callable[[str], Task]) -> None:
-    load = replace(task("true").load, url=f"http://{host}:8080/{host}")
-    assert at_address(load, host, "198.18.0.7").url == f"http://198.18.0.7:8080/{host}"
+def test_the_address_takes_the_place_of_the_host_and_of_nothing_else(task: Callable[[str], Task]) -> None:
+    load = replace(task("true").load, at="json:8080")
+    assert at_address(load, "198.18.0.7").url == "http://198.18.0.7:8080/json"
 
 
 QUOTED = {

@@ -175,8 +175,8 @@ def test_what_is_served_has_the_syntax_of_the_oldest_python() -> None:
 
 
 def test_a_scenario_fills_in_its_number() -> None:
-    assert MATRIX.route_of("queries-20-raw")[1] == "/raw/queries/20"
-    assert MATRIX.route_of("delay-0")[1] == "/?duration=0" and MATRIX.route_of("root")[1] == "/"
+    assert MATRIX.route_of("queries-20-raw")[1].path == "/raw/queries/20"
+    assert MATRIX.route_of("delay-0")[1].path == "/?duration=0" and MATRIX.route_of("root")[1].path == "/"
     for wrong in ("queries--raw", "queries-x-raw", "delay-²", "delay-1-2", ""):
         assert "unknown scenario" in str(refused(UserError, MATRIX.route_of, wrong))
 

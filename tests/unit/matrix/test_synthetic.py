@@ -255,7 +255,7 @@ def test_no_glob_selects_it(wanted: dict[str, Any]) -> None:
 def test_its_exact_name_selects_it() -> None:
     made = plan(stacks=("uvicorn-synthetic",), scenarios=("busy-100", "mix"))
     paths = ("/synthetic?busy_us=100", "/synthetic?sleep=1:98,50:2")
-    assert [(c.service.name, c.path) for c in made.cells] == [(NAME, path) for path in paths]
+    assert [(c.service.name, c.exchange.path) for c in made.cells] == [(NAME, path) for path in paths]
     both = plan(stacks=("uvicorn-synthetic", "aiohttp"), pythons=("3.13",), scenarios=("json",))
     assert {s.name for s in both.services} == {NAME, "aiohttp-py313-debian"}
     wsgi = plan(stacks=("gunicorn-sync-synthetic-wsgi-first",), scenarios=("nagle",))

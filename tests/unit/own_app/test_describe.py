@@ -17,6 +17,7 @@ from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run, plan_of
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
+from bench.core.exchange import Exchange
 from bench.core.service_settings import Settings
 from bench.matrix.compose import run_services
 from bench.matrix.model import Matrix, Service
@@ -164,7 +165,7 @@ def test_the_matrix_has_the_app_on_every_server_of_its_interface(given: Given) -
     assert {s.server.name for s in services} == {s.name for s in MATRIX.servers.values() if "wsgi" in s.serves}
     assert len(own.services) - len(MATRIX.services) == len(services) * len(MATRIX.pythons)
     [route] = [route for name, route in own.routes.items() if name not in MATRIX.routes]
-    assert (route.scenario, route.path, route.waits, route.targets) == ("get-root", "/", True, 1)
+    assert (route.scenario, route.exchange, route.waits) == ("get-root", Exchange(targets=1), True)
     assert services[0].lacking(route) is None
     assert all(services[0].lacking(other) for other in MATRIX.routes.values())
     assert services[0].image.startswith("bench/own-")
@@ -262,22 +263,23 @@ def test_redirects_that_are_expected_are_in_the_plan_and_ab_is_skipped(given: Gi
     app = describe(replace(given, targets=folder / "targets", expect=folder / "expect"), MATRIX)[0]
     assert [one["request"] for one in app.facts()["targets"]] == ["POST /a → 302", "GET /b"]
     matrix = with_own_app(MATRIX, app)
-    redirects = {name: matrix.routes[name].redirects for name in app.scenarios}
+    redirects = {name: matrix.routes[name].exchange.redirects for name in app.scenarios}
     assert redirects == {"mix": (302,), "post-a": (302,), "get-b": ()}
     write_app(tmp_path, app)
     lines, skips = {}, {}
     for scenario in ("post-a", "get-b"):
         words = [f"--own-app={tmp_path}", "--scenario", scenario, "--tool", "wrk,ab,hey,vegeta", "--level", "c16,r50"]
         made = plan_of(parse_selection([*words, "--server", "waitress,cheroot"]))[0]
-        lines[scenario] = {(one.tool, one.redirects) for one in measurements(made, 1) if one.mode != "null"}
+        lines[scenario] = {(one.tool, one.exchange.redirects) for one in measurements(made, 1) if one.mode != "null"}
         skips[scenario] = {skip.cause for skip in made.skips if skip.tool == "ab"}
     assert skips == {"post-a": {"ab counts redirects as errors"}, "get-b": set()}
     assert lines["post-a"] == {(tool, (302,)) for tool in ("wrk", "hey", "vegeta")}
     assert lines["get-b"] == {(tool, ()) for tool in ("wrk", "ab", "hey", "vegeta")}
     line = next(one for one in measurements(made, 1) if one.tool == "hey")
     assert planned_of(json.loads(line.to_line())) == line and "redirects" not in line.as_dict()
-    moved = replace(line, redirects=(302,))
-    assert planned_of(json.loads(moved.to_line())) == moved and moved.is_good(302) and not moved.is_good(303)
+    moved = replace(line, exchange=replace(line.exchange, redirects=(302,)))
+    assert planned_of(json.loads(moved.to_line())) == moved
+    assert moved.exchange.is_good(302) and not moved.exchange.is_good(303)
 
 
 def test_an_app_is_measured_from_both_refs_on_one_server_unless_more_are_named(words: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -24,12 +24,16 @@ def planned() -> list[Measurement]:
 def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planned: list[Measurement]) -> None:
     assert {one.mode for one in planned} == {"solo", "turns", "rate", "null"}
     assert [measurement_of(json.loads(one.to_line())) for one in planned] == planned
+    unusual = replace(planned[0], exchange=replace(planned[0].exchange, protocol="https", body="a"))
+    assert measurement_of(json.loads(unusual.to_line())) == unusual
 
 
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
     # Only present with an option: --vary, --target, --event, --expect, or levels that are shares.
     rare = {"settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects"}
     every = [field.name for field in fields(Measurement) if field.name not in rare]
+    at = every.index("exchange")
+    every[at : at + 1] = ["method", "path", "body"]
     for mode, left_out in (
         ("turns", {"knee_p99_s", "knee_share"}),
         ("solo", OF_BLOCKS),
@@ -65,6 +69,8 @@ def test_a_line_of_an_older_run_may_leave_out_what_came_later() -> None:
         ({"database": 1}, "database: expected 'bool', got 'int'"),
         ({"mode": "trio"}, "'trio' is not a mode"),
         ({"tool": "curl"}, "the output of 'curl' cannot be read"),
+        ({"kind": "sse"}, "wrk does not speak sse over http/1.1"),
+        ({"redirects": [200]}, "redirects[0]: expected 'int' >= 300"),
         ({"dir": "/etc"}, "'/etc' is not a folder of this run"),
         ({"dir": "raw/../../etc"}, "'raw/../../etc' is not a folder of this run"),
         ({"service": "a/b", "dir": "raw"}, "'raw' is not a folder of this run"),

@@ -146,8 +146,9 @@ def test_plans_with_servers_that_run() -> None:
 
 def test_each_is_asked_its_own_path() -> None:
     made = plan(f"{HERE}/a/b", f"{OTHER}/a-b")
-    assert {cell.scenario: cell.path for cell in made.cells} == {"get-a-b": "/a/b", "get-a-b-2": "/a-b"}
-    assert {cell.path for cell in plan(HERE, scenarios=("json", "plaintext")).cells} == {"/json", "/plaintext"}
+    assert {cell.scenario: cell.exchange.path for cell in made.cells} == {"get-a-b": "/a/b", "get-a-b-2": "/a-b"}
+    cells = plan(HERE, scenarios=("json", "plaintext")).cells
+    assert {cell.exchange.path for cell in cells} == {"/json", "/plaintext"}
 
 
 def test_one_load_generator_is_for_all_of_a_table_whatever_block_a_service_is_in() -> None:
@@ -164,7 +165,7 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
     wanted = Selection(running=(parse_running(HERE, owned=False),), frameworks=("shop",), servers=("uvicorn",))
     made = make_plan(replace(PROJECT, matrix=with_own_app(MATRIX, app)), wanted)
     lines = [line for line in measurements(made, 1) if line.service == NAME]
-    assert {(line.scenario, line.requests, line.targets, line.url) for line in lines} == {
+    assert {(line.scenario, line.requests, line.exchange.targets, line.url) for line in lines} == {
         ("mix", "app/load/mix", 2, HERE)
     }
 
@@ -233,6 +234,6 @@ def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: 
     assert host_step(Step((kept,))).host_network
     assert task_of(str(tmp_path), kept).load.url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
-    assert task_of(str(tmp_path), other).load.url == f"http://aiohttp-py313-debian:8080{other.path}"
+    assert task_of(str(tmp_path), other).load.url == f"http://aiohttp-py313-debian:8080{other.exchange.path}"
     assert not {"url", "host_network"} & other.as_dict().keys()
     assert not host_step(Step((other,))).host_network

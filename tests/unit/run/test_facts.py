@@ -10,7 +10,7 @@ from places import ROOT
 
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
-from bench.core.waits import Wait, WaitsFor
+from bench.core.exchange import Wait, WaitsFor
 from bench.plan.measurement import SkippedCell
 from bench.run.facts import AppFacts, Harness, RunFacts, RunService, run_facts_of
 from bench.run.writer import run_facts
@@ -20,7 +20,8 @@ def test_earlier_runs_have_the_waits_that_routes_declare() -> None:
     for route in MATRIX.routes.values():
         for number in ("0", "20"):
             scenario = route.scenario.replace("{n}", number)
-            assert route.wait_of(scenario) == RunFacts().wait_of(scenario), scenario
+            exchange = route.exchange_of(scenario)
+            assert exchange and exchange.wait == RunFacts().wait_of(scenario), scenario
 
 
 def test_a_runs_own_facts_come_before_names() -> None:

@@ -15,6 +15,7 @@ from loop_runs import block
 from make_run import entry
 
 from bench.core.errors import UserError
+from bench.core.exchange import Exchange
 from bench.core.formats import plain
 from bench.load.failures import Failed
 from bench.load.task import FILE as STEP
@@ -119,15 +120,15 @@ def test_a_block(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
-    keys = ("id", "service", "method", "path", "body", "tool", "dir", "scenario", "level")
-    texts: dict[str, Any] = {key: f"{value}{key}{value}" for key in keys} | {"body": value, "method": value or "GET"}
+    keys = ("id", "service", "tool", "dir", "scenario", "level")
+    texts: dict[str, Any] = {key: f"{value}{key}{value}" for key in keys}
     texts |= {"level": Level.read(texts["level"])}
-    line = replace(SOLO, **texts)
+    line = replace(SOLO, **texts, exchange=Exchange(method=value or "GET", path=f"{value}path{value}", body=value))
     loaded, step = written(tmp_path, [line]), host_part(tmp_path)
     assert (step.id, step.folders, step.services) == (line.id, (line.dir,), (line.service,))
     assert loaded.planned == {line.id: line}
     load = task_of(str(tmp_path), replace(line, tool="wrk")).load
-    assert (load.method, load.url) == (line.method, f"http://{line.service}:8080{line.path}")
+    assert (load.exchange, load.url) == (line.exchange, f"http://{line.service}:8080{line.exchange.path}")
     assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
@@ -149,7 +150,7 @@ def test_deadlines() -> None:
 
 def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
     (tmp_path / "addresses.tsv").write_text(f"{SOLO.service}\t198.18.83.1:21003\n")
-    assert written(tmp_path, [SOLO]).task().load.url == f"http://198.18.83.1:21003{SOLO.path}"
+    assert written(tmp_path, [SOLO]).task().load.url == f"http://198.18.83.1:21003{SOLO.exchange.path}"
     assert written(tmp_path, [replace(SOLO, service="another")]).task().load.url == "http://another:8080/json"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.core.errors import UserError
+from bench.core.exchange import Exchange
 from bench.tools.levels import Level, beside, refusal
 
 
@@ -43,7 +44,7 @@ def test_levels(text: str, level: Level) -> None:
 def test_levels_that_search_a_knee(text: str, name: str, limit_s: float, share: float | None) -> None:
     level = Level.parse(text)
     assert (level.text, level.knee_p99_s, level.knee_share, level.open_loop) == (name, limit_s, share, True)
-    assert refusal("vegeta", level, "GET") is None and refusal("wrk", level, "GET")
+    assert refusal("vegeta", level, Exchange()) is None and refusal("wrk", level, Exchange())
 
 
 @pytest.mark.parametrize(
@@ -98,14 +99,14 @@ def test_a_common_rate_opens_connections_as_its_table_does() -> None:
 
 def test_every_tool_can_open_a_connection_for_each_request() -> None:
     for tool, level in (("wrk", "c8close"), ("ab", "c8n80close"), ("hey", "c8r80close"), ("vegeta", "r5close")):
-        assert refusal(tool, Level.parse(level), "GET") is None
+        assert refusal(tool, Level.parse(level), Exchange()) is None
 
 
 def test_no_tool_is_asked_for_what_it_cannot_send() -> None:
-    assert refusal("vegeta", Level.parse("64"), "GET")
-    assert refusal("wrk", Level.parse("r5"), "GET")
-    assert refusal("wrk", Level.parse("c8n80"), "GET")
-    assert refusal("wrk", Level.parse("8"), "POST")
-    assert refusal("ab", Level.parse("c8r80"), "GET")
+    assert refusal("vegeta", Level.parse("64"), Exchange())
+    assert refusal("wrk", Level.parse("r5"), Exchange())
+    assert refusal("wrk", Level.parse("c8n80"), Exchange())
+    assert refusal("wrk", Level.parse("8"), Exchange(method="POST"))
+    assert refusal("ab", Level.parse("c8r80"), Exchange())
     for tool, level in (("vegeta", "r5"), ("wrk", "8"), ("ab", "c8n80"), ("hey", "c8r80"), ("hey", "c8n80")):
-        assert refusal(tool, Level.parse(level), "GET") is None
+        assert refusal(tool, Level.parse(level), Exchange()) is None

@@ -29,7 +29,7 @@ from bench.analysis.tables.ranking import (
     Throttled,
     Unranked,
 )
-from bench.core.waits import Wait, WaitsFor
+from bench.core.exchange import Wait, WaitsFor
 from bench.matrix.start_command import Waits
 from bench.records.record import Cause, Record
 from bench.run.facts import RefFacts, RefsFacts, RunFacts

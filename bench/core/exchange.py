@@ -1,0 +1,68 @@
+"""What is sent to a service, again and again. It is carried unopened from services/matrix.toml to the load tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Annotated
+
+from msgspec import Meta
+
+SCHEMES: Mapping[str, str] = MappingProxyType({"http/1.1": "http", "https": "https"})
+"""The scheme of the URL by protocol."""
+
+
+class WaitsFor(Enum):
+    """The kinds of waits."""
+
+    TIMER = "timer"
+    UPSTREAM = "upstream"
+    DATABASE = "database"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`ms`: how long a timer or an upstream takes at least; 0 if the scenario does not say."""
+
+    on: WaitsFor
+    ms: Annotated[int, Meta(ge=0, lt=10**6)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A request, and what counts as its response.
+
+    `kind`: what depends on it is in bench/exchange/KIND/, which only its `kind_of` opens.
+    """
+
+    kind: str = "http"
+    protocol: str = "http/1.1"
+    method: str = "GET"
+    path: str = "/"
+    """With its query."""
+    body: str | None = None
+    targets: Annotated[int, Meta(ge=0, lt=10**9)] = 0
+    """How many requests of a user's own app it stands for (files of the run; method and path are the first one's);
+    0: it is one of the contract's."""
+    redirects: tuple[Annotated[int, Meta(ge=300, lt=400)], ...] = ()
+    """The statuses of redirects that are right responses (--expect)."""
+    wait: Wait | None = field(default=None, compare=False)
+    """What every response waits for. plan.jsonl does not have it: run.json does, by scenario."""
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether connections begin with a handshake of TLS."""
+        return SCHEMES[self.protocol] == "https"
+
+    def url(self, at: str) -> str:
+        """Its URL on the server at HOST:PORT."""
+        return f"{SCHEMES[self.protocol]}://{at}{self.path}"
+
+    def is_good(self, status: int) -> bool:
+        """Whether it is the status of a right response: 2xx, or that of a redirect that is expected."""
+        return status // 100 == 2 or status in self.redirects
+
+
+GET = Exchange()
