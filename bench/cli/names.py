@@ -13,8 +13,8 @@ from bench.matrix.compose import HEADER
 from bench.matrix.knobs import ALLOWED, AS_FLAGS, INTERPRETER, LIBC, reader
 from bench.matrix.model import BARE, Matrix
 from bench.plan.event import BAD_DAY
+from bench.plan.event_cells import event_cells
 from bench.plan.events import EVENTS, kinds_of, usual_cases
-from bench.plan.events.cells import event_cells
 from bench.tools import TOOLS
 from bench.tools.levels import FORMS, Level, refusal
 from bench.words.names import wait_words

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench.core.groups import grouped
+from bench.events.idle_close.cases import NOT_KEPT_S
 from bench.matrix.model import Matrix, stack_name
 from bench.render.site_pages import Placing
 from bench.render.text import rounded
 from bench.run.facts import RunFacts
-from bench.words.event_cells import NOT_KEPT_S
 from bench.words.names import framework_words
 from bench.words.setup import condition_words
 

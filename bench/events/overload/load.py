@@ -46,7 +46,7 @@ def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float
                 raise Failed(TOOL_FAILED, f"vegeta ended with status {process.returncode}")
             results.seek(0)
             done = subprocess.run(["vegeta", "encode", "-to", "csv"], stdin=results, capture_output=True, check=True)
-            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate, asked.redirects)
+            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate, asked.exchange.redirects)
     return log
 
 
