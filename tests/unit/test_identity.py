@@ -22,6 +22,7 @@ READERS = {
     "bench/core/service_settings.py": "what the text of settings means",
     "bench/plan/event.py": "the name of the level of an event's case",
     "bench/run/facts.py": "the waits of earlier runs, by the scenario's name",
+    "bench/render/site_pages.py": "verdicts.jsonl",
     "calibration/turns.py": "verdicts.jsonl",
     "calibration/truths.py": "the truths, which are named after scenarios without their number",
 }

@@ -47,7 +47,8 @@ def test_an_event_is_listed_for_the_servers_that_take_it_with_each_of_its_cases(
     named = re.search(r"; only by name: (.+?)(?:; not for |$)", words)
     cases = [case.level for case in EVENTS[event].cases]
     assert set(re.split(", | and ", named[1]) if named else ()) <= {*cases}
-    taken = {cell.service.server.name for cell in plan(servers=tuple(MATRIX.servers), events=tuple(cases)).cells}
+    stacks = tuple(dict.fromkeys(service.stack for service in MATRIX.usual))
+    taken = {cell.service.server.name for cell in plan(stacks=stacks, events=tuple(cases)).events}
     excluded = words.partition("; not for ")[2]
     others = set(re.split(", | and ", excluded)) if excluded else set()
     assert others == {service.server.name for service in MATRIX.usual} - taken

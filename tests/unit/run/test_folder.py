@@ -189,5 +189,7 @@ def test_what_stands_beside_an_archive_is_made_from_it_and_the_site_has_it(proje
     records = Path("results/.published/told/records.jsonl").read_bytes()
     assert (published / "records.sha256").read_text() == f"{hashlib.sha256(records).hexdigest()}  records.jsonl\n"
     assert main(["site", "site"]) == 0
-    assert sorted(path.name for path in Path("site/told").iterdir()) == ["index.html", "raw.tar.xz", "run.json"]
+    data = ["records.jsonl", "records.parquet", "verdicts.jsonl"]
+    placed = sorted(["index.html", "raw.tar.xz", "run.json", *data])
+    assert sorted(path.name for path in Path("site/told").iterdir()) == placed
     assert 'href="told/index.html"' in Path("site/index.html").read_text()

@@ -111,6 +111,7 @@ def test_a_list_is_planned_without_set_up_where_the_images_are(
     docker: Docker, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr(matrix.harness, "can_plan", lambda: True)
+    docker.says("image inspect", "")
     docker.says("-m bench list --images=/dev/stdin --framework nope", "planned\n")
     assert matrix.main(["--list", "--framework", "nope"]) == 0
     assert capsys.readouterr().out == "planned\n"
