@@ -14,7 +14,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -99,7 +99,7 @@ class EventLoad:
     - `wait`: until the service can be loaded, besides its first good response.
     - `before`: what runs in front of the service of this name, with files in a folder: where requests then go, and how
       the load is run.
-    - `client`: the client. `beside`: what it sends beside the load.
+    - `client`: the client. `also`: what it sends beside the load.
     - `generate`: instead of the usual load; returns facts about it, or None for the usual one.
     """
 
@@ -108,7 +108,7 @@ class EventLoad:
         lambda event, asked, name, folder: nullcontext((asked, asyncio.run))
     )
     client: Callable[[Loading, Asked], Client] = lambda loading, asked: Client(asked)
-    beside: Callable[[Loading, Client], Iterable[Coroutine[Any, Any, None]]] = lambda loading, client: ()
+    also: Callable[[Loading, Client], Coroutine[Any, Any, None]] = lambda loading, client: asyncio.sleep(0)
     generate: Callable[[Loading, Client], Mapping[str, Any] | None] = lambda loading, client: None
 
 
@@ -195,7 +195,7 @@ def run_event(task: Task, beside: int = 0) -> None:
         start_ns = time.time_ns() + round(SPARE_S * 1e9)
         write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
         if (more := specifics.generate(loading, client)) is None:
-            run(_load(client, loading, specifics.beside(loading, client), folder, known=known))
+            run(_load(client, loading, specifics.also, folder, known=known))
         gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
     facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "beside": beside}
@@ -243,19 +243,16 @@ def rows(log: Sequence[Request], t0_ns: int) -> Iterator[Sequence[object]]:
 async def _load(
     client: Client,
     loading: Loading,
-    others: Iterable[Coroutine[Any, Any, None]],
+    also: Callable[[Loading, Client], Coroutine[Any, Any, None]],
     folder: Path,
     *,
     known: frozenset[int],
 ) -> None:
-    """Generate the load until the event is over, and `others` beside it.
-
-    `known`: pids of the workers that were there before.
-    """
+    """Generate the load until the event is over; `known`: pids of the workers that were there before."""
     event, rates, t0_ns, ended = loading.event, loading.rates, loading.t0_ns, asyncio.Event()
     slow = [_slow(client, event, t0_ns, ended)] if event.slow else []
     needing = [_needing(client, event, event.needs, t0_ns)] if event.needs else []
-    beside = [asyncio.ensure_future(one) for one in (*slow, *needing, *others)]
+    beside = [asyncio.ensure_future(one) for one in (*slow, *needing, also(loading, client))]
     enough = str(folder / ENOUGH)
 
     last_ns = t0_ns + round(sum(seconds for _, seconds in rates[:-1]) * 1e9)

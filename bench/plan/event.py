@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from bench.core.typed import TextValue, read_as, read_text
+from bench.core.typed import TextValue, read_text
 from driver.messages import Action
 
 if TYPE_CHECKING:
@@ -174,11 +174,6 @@ class Event:
             return 1
         sent = self.most_rate + (self.needs.rate if self.needs else 0.0)
         return max(1, min(self.most_beside, int(room / sent)))
-
-
-def event_of(value: Any) -> Event:
-    """The event in a line of plan.jsonl; ValueError if it is invalid."""
-    return read_as(Event, value, "event")
 
 
 class Question(StrEnum):

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Coroutine
-from typing import Any
 
 from bench.load.client import Asked, Client, Connection, sleep_until
 from bench.load.event import EventLoad, Loading
@@ -78,14 +76,11 @@ def _client(loading: Loading, asked: Asked) -> Client:
     return Balanced(asked, loading.workers, loading.t0_ns + round(seconds * 1e9))
 
 
-def _beside(loading: Loading, client: Client) -> list[Coroutine[Any, Any, None]]:
-    return [_level(loading, client)] if isinstance(client, Balanced) else []
-
-
-async def _level(loading: Loading, client: Balanced) -> None:
+async def _level(loading: Loading, client: Client) -> None:
     """In the phase between uneven and even shares, open connections to workers that have too few."""
-    await sleep_until(loading.t0_ns + round(loading.rates[0][1] * 1e9))
-    await client.level()
+    if isinstance(client, Balanced):
+        await sleep_until(loading.t0_ns + round(loading.rates[0][1] * 1e9))
+        await client.level()
 
 
-LOAD = EventLoad(client=_client, beside=_beside)
+LOAD = EventLoad(client=_client, also=_level)

@@ -7,10 +7,10 @@ import json
 import pytest
 from make_plans import plan
 
-from bench.core.typed import as_plain
+from bench.core.typed import as_plain, read_as
 from bench.events.exhausted.cases import THREADS_TAKEN
 from bench.plan.cells import PlannedCell
-from bench.plan.event import event_of
+from bench.plan.event import Event
 from bench.plan.events import EVENTS
 
 NO_POOL = "it has no `def` routes that run in a pool of threads"
@@ -46,7 +46,7 @@ def test_as_many_wait_as_there_are_threads_and_one_less_and_one_more(
     assert (event.needs.path, event.needs.steps, event.needs.places) == (path, steps, max(steps) // 2)
     assert event.environment == {"TELL_PID": "1", "WORKERS": "1"} | given
     assert event.seconds == 3.0 + 4.0 * len(steps)
-    assert event_of(json.loads(json.dumps(as_plain(event)))) == event
+    assert read_as(Event, json.loads(json.dumps(as_plain(event)))) == event
 
 
 def test_a_framework_whose_plain_functions_run_in_threads_has_a_health_check_there() -> None:

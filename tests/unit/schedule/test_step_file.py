@@ -17,11 +17,12 @@ from make_run import entry
 from bench.core.errors import UserError
 from bench.core.exchange import Exchange
 from bench.core.formats import plain
+from bench.core.typed import read_as
 from bench.load.failures import Failed
 from bench.load.task import FILE as STEP
 from bench.load.task import Step as Loaded
 from bench.load.task import read_step, task_of
-from bench.plan.event import Event, Phase, event_of
+from bench.plan.event import Event, Phase
 from bench.plan.measurement import Measurement, planned_of
 from bench.schedule.step_file import write_step
 from bench.schedule.steps import steps_of
@@ -69,9 +70,14 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
 
 
 def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) -> None:
+<<<<<<< ours
     first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=event_of(EVENT))
     second = replace(first, id="r01-e1-2", slot=2, copy=2, event=event_of(EVENT | {"environment": {"BOOT_S": "2"}}))
     names = ("svc-a", "svc-a-copy-2")
+=======
+    first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=read_as(Event, EVENT))
+    second = replace(first, id="r01-e1-2", slot=2, copy=2, event=replace(first.event, environment={"BOOT_S": "2"}))
+>>>>>>> theirs
     step = written(tmp_path, [first, second])
     tasks = map(step.task, step.planned)
     assert [(task.planned.service, task.planned.container, task.load.url) for task in tasks] == [
@@ -86,9 +92,17 @@ def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) ->
 @pytest.mark.parametrize("event", OTHER_EVENTS)
 def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path: Path) -> None:
     value, words = OTHER_EVENTS[event]
+<<<<<<< ours
     fault = str(refused(UserError, planned_of, SOLO.as_dict() | {"event": value}))
     assert words in fault and fault.startswith("r01-0003 of the plan: ") and "\n" not in fault
     written(tmp_path, [replace(SOLO, event=event_of(EVENT))])
+=======
+    with pytest.raises(UserError) as refused:
+        planned_of(SOLO.as_dict() | {"event": value})
+    assert words in str(refused.value) and str(refused.value).startswith("r01-0003 of the plan: ")
+    assert "\n" not in str(refused.value)
+    written(tmp_path, [replace(SOLO, event=read_as(Event, EVENT))])
+>>>>>>> theirs
     told = json.loads((tmp_path / STEP).read_text())
     told["planned"][0]["event"] = value
     (tmp_path / STEP).write_text(json.dumps(told))
