@@ -7,7 +7,7 @@ import re
 from places import ROOT
 
 from bench.core.exchange import SCHEMES, Exchange
-from bench.exchange import KINDS, USUAL, unusual_kinds
+from bench.exchange import KINDS, USUAL
 from bench.run.facts import run_facts_of
 from bench.tools import TOOLS
 from bench.tools.levels import Level, refusal
@@ -35,6 +35,5 @@ def test_a_tool_makes_the_exchanges_that_it_speaks() -> None:
     assert refusal("wrk", Level.parse("8"), Exchange(kind="sse")) == "wrk does not speak sse over http/1.1"
 
 
-def test_a_run_has_the_kinds_that_are_not_the_usual_one() -> None:
-    assert unusual_kinds([("json", Exchange())]) == {}
+def test_a_kind_that_is_not_known_is_the_usual_one() -> None:
     assert {run_facts_of({"kinds": {"json": kind}}).kind_of("json") for kind in ("http", "of-tomorrow")} == {USUAL}
