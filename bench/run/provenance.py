@@ -76,12 +76,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         *(f"bench/matrix/{n}.py" for n in ("load", "model", "packages", "settings")),
     ),
     "judge": (
-<<<<<<< ours
-        *(f"bench/{name}" for name in ("exchange", "records", "stats", "tools", "validity", "events/*/figures.py")),
-=======
-        *(f"bench/{name}" for name in ("records", "stats", "tools", "validity")),
+        *(f"bench/{name}" for name in ("exchange", "records", "stats", "tools", "validity")),
         "bench/events/*/figures.py",
->>>>>>> theirs
         "bench/analysis/causes.py",
         *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "ranking")),

@@ -70,14 +70,9 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
 
 
 def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) -> None:
-<<<<<<< ours
-    first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=event_of(EVENT))
-    second = replace(first, id="r01-e1-2", slot=2, copy=2, event=event_of(EVENT | {"environment": {"BOOT_S": "2"}}))
-    names = ("svc-a", "svc-a-copy-2")
-=======
     first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=read_as(Event, EVENT))
     second = replace(first, id="r01-e1-2", slot=2, copy=2, event=replace(first.event, environment={"BOOT_S": "2"}))
->>>>>>> theirs
+    names = ("svc-a", "svc-a-copy-2")
     step = written(tmp_path, [first, second])
     tasks = map(step.task, step.planned)
     assert [(task.planned.service, task.planned.container, task.load.url) for task in tasks] == [
@@ -92,17 +87,9 @@ def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) ->
 @pytest.mark.parametrize("event", OTHER_EVENTS)
 def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path: Path) -> None:
     value, words = OTHER_EVENTS[event]
-<<<<<<< ours
     fault = str(refused(UserError, planned_of, SOLO.as_dict() | {"event": value}))
     assert words in fault and fault.startswith("r01-0003 of the plan: ") and "\n" not in fault
-    written(tmp_path, [replace(SOLO, event=event_of(EVENT))])
-=======
-    with pytest.raises(UserError) as refused:
-        planned_of(SOLO.as_dict() | {"event": value})
-    assert words in str(refused.value) and str(refused.value).startswith("r01-0003 of the plan: ")
-    assert "\n" not in str(refused.value)
     written(tmp_path, [replace(SOLO, event=read_as(Event, EVENT))])
->>>>>>> theirs
     told = json.loads((tmp_path / STEP).read_text())
     told["planned"][0]["event"] = value
     (tmp_path / STEP).write_text(json.dumps(told))
