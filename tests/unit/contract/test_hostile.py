@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 from fake import FakeService
 from fake_dependencies import FakeDatabase, FakeUpstream
+from served import served
 from simulated_clock import SimulatedClient, SimulatedClock
 
 from bench.contract.answers import ROUTES, Mismatch, check_headers, expected
@@ -80,30 +81,13 @@ WRONG_ANSWER: dict[str, tuple[Behaviour, str, str]] = {
 
 @contextmanager
 def port(behave: Behaviour, clock: SimulatedClock) -> Iterator[str]:
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    def serve(connection: socket.socket) -> None:
+        behave(connection, clock)
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(65536)
 
-    def one(connection: socket.socket) -> None:
-        with connection:
-            try:
-                behave(connection, clock)
-                connection.shutdown(socket.SHUT_WR)
-                connection.recv(65536)
-            except OSError:
-                pass
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=one, args=(connection,), daemon=True).start()
-
-    threading.Thread(target=serve, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        listener.close()
+    with served(serve) as number:
+        yield f"http://127.0.0.1:{number}"
 
 
 def verified(url: str, clock: SimulatedClock) -> tuple[Result, float]:

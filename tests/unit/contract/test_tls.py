@@ -6,11 +6,10 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 
 import pytest
 from captured import refused
+from served import served
 
 from bench.contract.client import Client, NoAnswer, Request, TimedOut
 
@@ -27,24 +26,6 @@ def server_side(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*files)
     return context
-
-
-@contextmanager
-def served(serve: Callable[[socket.socket], object]) -> Iterator[int]:
-    """A port, and a thread for each of its connections."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def one(connection: socket.socket) -> None:
-            with connection, suppress(OSError):
-                serve(connection)
-
-        def accept() -> None:
-            with suppress(OSError):
-                while True:
-                    threading.Thread(target=one, args=(listener.accept()[0],), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
 
 
 def test_a_server_with_tls_is_asked_on_kept_and_on_new_connections(server_side: ssl.SSLContext) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from captured import refused
+from served import served
 from waiting import HANGS_S
 
 from bench.core.errors import UserError
@@ -108,31 +109,16 @@ def test_a_reader_that_does_not_come_has_its_last_failure() -> None:
         await_reader(f"127.0.0.1:{port}", 0.3, 0.1)
 
 
-@contextmanager
-def saying(words: bytes) -> Iterator[int]:
-    """The port of a server that says this to one client."""
-
-    def say() -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.sendall(words)
-
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        thread = threading.Thread(target=say)
-        thread.start()
-        yield listener.getsockname()[1]
-        thread.join()
-
-
 @pytest.mark.parametrize("words", [b"no json\n", b"[]\n", b'{"boot": "a"', b""])
 def test_what_is_no_reader_is_refused(words: bytes) -> None:
-    with saying(words) as port, pytest.raises(UserError, match="an incomplete answer"):
+    with served(lambda one: one.sendall(words)) as port, pytest.raises(UserError, match="an incomplete answer"):
         FarCounters("127.0.0.1", port, timeout_s=HANGS_S)
 
 
 @pytest.mark.parametrize("words", [b'{"cpu_ns": {}, "host_ticks": [1]}\n', b'{"cpu_ns": {"web": "x"}}\n', b"{}\n"])
 def test_an_answer_of_another_kind_is_refused(words: bytes) -> None:
-    with saying(b'{"boot": "a", "cpus": 2}\n' + words) as port:
+    answer = b'{"boot": "a", "cpus": 2}\n' + words
+    with served(lambda one: one.sendall(answer)) as port:
         far = FarCounters("127.0.0.1", port, timeout_s=HANGS_S)
         with pytest.raises(UserError, match="did not answer like a reader of counters"):
             far.read(["web"])
