@@ -91,7 +91,7 @@ def test_interrupted_step_is_measured_on_resume(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "hangs").write_text("r01-b1\n")
     assert do("next")[0] == 0
     with begin("measure") as process:
-        until_loading(tmp_path)
+        until(lambda: (tmp_path / "calls").exists() and "measure run" in (tmp_path / "calls").read_text())
         os.kill(process.pid, signal.SIGINT)
         assert process.wait() == 130
     assert outcomes(tmp_path) == [] and not (tmp_path / "results/a-run/finished.json").exists()
@@ -104,10 +104,6 @@ def test_interrupted_step_is_measured_on_resume(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("BENCH_BEGAN", "1")
     assert (do("next")[0], do("measure")[0]) == (0, 0)
     assert [outcome for outcome, _ in outcomes(tmp_path)] == ["measured", "did not start"] and not left.exists()
-
-
-def until_loading(root: Path) -> None:
-    until(lambda: (root / "calls").exists() and "measure run" in (root / "calls").read_text())
 
 
 EXPORTED = {

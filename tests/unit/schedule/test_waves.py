@@ -17,16 +17,12 @@ from bench.schedule.steps import Step, dealt, next_wave
 STACKS = ("aiohttp", "tornado", "cherrypy", "uvicorn-asgi")
 
 
-def blocks(count: int) -> tuple[Step, ...]:
-    return steps(line for number in range(1, count + 1) for line in block(1, STACKS[:2], number=number))
-
-
 def nothing_out(_step: Step) -> bool:
     return False
 
 
 def test_lanes_have_the_same_to_do_and_are_drawn_anew_for_each_seed() -> None:
-    every = blocks(8)
+    every = steps(line for number in range(1, 9) for line in block(1, STACKS[:2], number=number))
     drawn = [dealt(every, 4, f"1 {number}") for number in range(1, 41)]
     assert all(Counter(found.values()) == {1: 2, 2: 2, 3: 2, 4: 2} for found in drawn)
     assert dealt(every, 4, "1 1") == drawn[0]
