@@ -13,8 +13,9 @@ setup_file() {
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 	# Replaces matrix.sh: records its arguments and what is checked out, then runs the commands given to `stub`.
 	cp scripts/matrix.sh "$BATS_FILE_TMPDIR/matrix.sh"
-	cat >scripts/matrix.sh <<-'EOS'
-		#!/usr/bin/env bash
+	# The header stays, because options are looked up in it.
+	sed -n '/^#/p; /^set /q' "$BATS_FILE_TMPDIR/matrix.sh" >scripts/matrix.sh
+	cat >>scripts/matrix.sh <<-'EOS'
 		cd "${BASH_SOURCE[0]%/*}/.." || exit
 		printf '%s\n' "$@" >called
 		jq -r '.sides[] | [.label, .name, .mark, .commit, .head, .dirty, .place] | @tsv' results/.refs-*/refs.json >sides
