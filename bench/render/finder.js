@@ -47,39 +47,45 @@ function foundTable(rows, picked) {
   const [{ run, load, table }] = rows;
   const names = ["server", "framework", "CPU per request", "memory", "p99", "idle connections", "at a reload"];
   const columns = names.map((name, place) => [name, place > 1 && place < 5]);
-  const lines = rows.sort((a, b) => a.cpu_us.mean - b.cpu_us.mean).map((row) => {
-    const { mean, low, high } = row.cpu_us;
-    const notes = [row.more, FINDER.servers[row.server].aside].filter(Boolean).join(", ");
-    return [
-      make("span", {}, make("a", { href: `servers/${row.server}.html` }, row.server), inBrackets(notes)),
-      FINDER.frameworks[row.framework].words,
-      `${number(mean)} (${number(low)} to ${number(high)}) µs`,
-      megabytes(row.memory_bytes),
-      known(row.p99, (p99) => `${p99.at_most ? "≤ " : ""}${milliseconds(p99.seconds)} at ${rate(p99.rate)}`),
-      ...Object.keys(TRAITS).map((name) => (picked[name] ? traitOf(row, name).words : NOTHING)),
-    ];
-  });
+  const lines = rows
+    .sort((a, b) => a.cpu_us.mean - b.cpu_us.mean)
+    .map((row) => {
+      const { mean, low, high } = row.cpu_us;
+      const notes = [row.more, FINDER.servers[row.server].aside].filter(Boolean).join(", ");
+      return [
+        make("span", {}, make("a", { href: `servers/${row.server}.html` }, row.server), inBrackets(notes)),
+        FINDER.frameworks[row.framework].words,
+        `${number(mean)} (${number(low)} to ${number(high)}) µs`,
+        megabytes(row.memory_bytes),
+        known(row.p99, (p99) => `${p99.at_most ? "≤ " : ""}${milliseconds(p99.seconds)} at ${rate(p99.rate)}`),
+        ...Object.keys(TRAITS).map((name) => (picked[name] ? traitOf(row, name).words : NOTHING)),
+      ];
+    });
   const only = picked.framework ? `framework=${picked.framework}&` : "";
   return [make("h3", {}, load), source(run, `#${only}${table}`), tableOf(`${load}: ${run}`, columns, lines)];
 }
 
-/** What was never measured of services that may hold what is picked, each with their names. */
+/** What was never measured of services that may hold what is picked, each with their names by load. */
 function neverMeasured(rows, picked) {
   const open = rows.flatMap((row) =>
     row.lacks.map((name) => {
-      if (name in TRAITS) return [TRAITS[name], row.server + inBrackets(traitOf(row, name).words)];
-      return [`${name.replace("cpu_us", "CPU per request")}, under ${row.load}`, nameOf(row)];
+      if (name in TRAITS) return [TRAITS[name], "", row.server + inBrackets(traitOf(row, name).words)];
+      return [name.replace("cpu_us", "CPU per request"), `Under ${row.load}: `, nameOf(row)];
     }),
   );
   const measured = new Set(FINDER.rows.map(({ server, framework }) => nameOf({ server, framework })));
   for (const [framework, { servers }] of Object.entries(FINDER.frameworks)) {
     if (picked.framework && framework !== picked.framework) continue;
     const never = servers.map((server) => nameOf({ server, framework })).filter((name) => !measured.has(name));
-    open.push(...never.map((name) => ["any figure, in the locked version with default settings", name]));
+    open.push(...never.map((name) => ["any figure, in the locked version with default settings", "", name]));
   }
+  const namesOf = (entries) => [...new Set(entries.map(([, , name]) => name))];
   const items = [...Map.groupBy(open, ([what]) => what)].map(([what, entries]) => {
-    const names = [...new Set(entries.map(([, name]) => name))];
-    return make("li", {}, make("details", {}, make("summary", {}, `${what} (${names.length})`), names.join(", ")));
+    const loads = [...Map.groupBy(entries, ([, load]) => load)].map(
+      ([load, found]) => load + namesOf(found).join(", "),
+    );
+    const summary = make("summary", {}, `${what} (${namesOf(entries).length})`);
+    return make("li", {}, make("details", {}, summary, ...loads.map((text) => make("p", { class: "source" }, text))));
   });
   return items.length ? [make("h3", {}, "Never measured, so neither held nor failed"), make("ul", {}, ...items)] : [];
 }

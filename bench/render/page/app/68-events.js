@@ -5,7 +5,11 @@ const EVENT_HEIGHT = 150;
 const LASTS_S = 0.3;
 
 /** `reload, keep-alive` as `reload-keep-alive`, the name that `--event` has for it. */
-const slug = (text) => text.toLowerCase().match(/[a-z0-9]+/g)?.join("-");
+const slug = (text) =>
+  text
+    .toLowerCase()
+    .match(/[a-z0-9]+/g)
+    ?.join("-");
 
 function events() {
   const table = document.querySelector("table.heat");
