@@ -82,7 +82,7 @@ judge() {
 		output verdict "$VERDICT"
 		return
 	fi
-	local split comment=${RUN:?}/comment.md status=0 verdict
+	local split comment=${RUN:?}/comment.md status=0 verdict mark body
 	policies
 	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?
 	((status < 2)) || exit "$status"
@@ -91,21 +91,23 @@ judge() {
 	output comment "$comment"
 	output verdict "$verdict"
 	[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || cat "$comment" >>"$GITHUB_STEP_SUMMARY"
-	[[ ${POST:-} != true || ! ${NUMBER:-} ]] || post "$comment" >/dev/null ||
-		echo "::notice::could not comment, as on a pull request from a fork; the verdicts are in the summary"
+	if [[ ${POST:-} == true && ${NUMBER:-} ]]; then
+		mark="<!-- bench $(cksum <<<"${MARK:-}") -->"
+		body=$(<"$comment")$'\n\n'$mark
+		post "$mark" "$body" >/dev/null ||
+			echo "::notice::could not comment, as on a pull request from a fork; the verdicts are in the summary"
+	fi
 	exit "$status"
 }
 
-# post FILE: adds a comment to pull request NUMBER; a line that is not shown marks it, so that the next run replaces it.
+# post MARK TEXT: adds a comment to pull request NUMBER, or replaces the one that ends with MARK, a line that is not shown.
 post() {
-	local mark at=repos/$GITHUB_REPOSITORY/issues method=POST ids body
-	mark="<!-- bench $(cksum <<<"${MARK:-}") -->"
-	body=$(<"$1")$'\n\n'$mark
+	local at=repos/$GITHUB_REPOSITORY/issues method=POST ids
 	ids=$(gh api --paginate "$at/$NUMBER/comments" \
-		--jq ".[] | select(.user.type == \"Bot\" and (.body | endswith(\"$mark\"))) | .id") || return
+		--jq ".[] | select(.user.type == \"Bot\" and (.body | endswith(\"$1\"))) | .id") || return
 	at+=/$NUMBER/comments
 	[[ ! $ids ]] || method=PATCH at=repos/$GITHUB_REPOSITORY/issues/comments/${ids##*$'\n'}
-	gh api --method "$method" "$at" --raw-field body="$body"
+	gh api --method "$method" "$at" --raw-field body="$2"
 }
 
 case ${1:-} in

@@ -57,7 +57,7 @@ class RankingColumn:
     def on_page(self) -> Column[RankedRow]:
         """The unit in the name; the interval is in the cell, below the text."""
         name = f"{self.name}, {self.unit}" if self.unit else self.name
-        return Column(name, self.judged or self.text, self.left, self.optional)
+        return Column(name, self.judged or self.text, self.left, self.optional or self.figure is not None)
 
     def on_terminal(self) -> Column[RankedRow]:
         """The text alone, in as few characters as possible."""
@@ -135,7 +135,7 @@ def _against_best(ranking: Ranking, row: RankedRow, *, verdict: bool = False) ->
 
 
 def against_words(ranking: Ranking, service: str, base: str) -> str:
-    """A service against another one: `-56 % (-65 to -45 %)`, or `no winner (-5 to +8 %)`; `-` if never compared."""
+    """A service against another one: `-56 % (-65 to -45 %)`, or `no winner (-5 to +8 %)`; a dash if never compared."""
     gap = ranking.ahead(service, base)
     return NOTHING if gap is None else _judged(ranking, gap, change_of(ranking.metric, gap))
 

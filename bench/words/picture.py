@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from statistics import median
 
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, number, plural, size, span
 from bench.words.conclusions import RankingText, systematic_words
 from bench.words.names import level_words, loaded_words, wait_words
+
+WIDE = 0.5
+"""An interval that reaches farther from its mean than this share is seldom the same on both sides."""
 
 
 def load_words(ranking: Ranking) -> str:
@@ -65,10 +69,10 @@ def seen_words(row: RankedRow) -> str:
     return size(row.smallest_visible)
 
 
-def half_words(figure: Figure) -> str:
-    """An interval as a share of its mean, for narrow places: `±2.0 %`."""
-    half = max(figure.high - figure.mean, figure.mean - figure.low) / figure.mean if figure.mean > 0 else 0.0
-    return f"±{size(half)}"
+def narrow_words(figure: Figure, interval: str) -> str:
+    """An interval as a share of its mean, for narrow places: `±2.0 %`; as it is if it is wide or has no mean."""
+    half = max(figure.high - figure.mean, figure.mean - figure.low) / figure.mean if figure.mean > 0 else math.inf
+    return interval if half > WIDE else f"±{size(half)}"
 
 
 def rate_words(row: RankedRow) -> tuple[str, str]:

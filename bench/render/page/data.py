@@ -155,9 +155,10 @@ def _latencies(text: RankingText) -> Iterator[dict[str, Any]]:
 def pairs_data(rankings: Sequence[RankingText]) -> list[dict[str, Any]]:
     """The sentences on every pair of ranked services of each table, then of each percentile.
 
-    Pairs are in the order of the rows: first with second, first with third, and so on. `{0}` and `{1}` in a sentence
-    stand for the earlier and the later service; None: they were never compared. `open` has a letter for each pair: o if
-    no difference is shown. `against` has for each service of a table all of them against it, a line each.
+    Pairs are in the order of the rows: first with second, first with third, and so on. `words` has for each service a
+    line on each later one, since a few long texts are read faster than many short ones; an empty line: they were never
+    compared. `{0}` and `{1}` stand for the earlier and the later service. `open` has a letter for each pair: o if no
+    difference is shown. `against` has for each service of a table all of them against it, a line each.
     """
     tables: list[dict[str, Any]] = []
     for text in rankings:
@@ -169,19 +170,17 @@ def pairs_data(rankings: Sequence[RankingText]) -> list[dict[str, Any]]:
 
 
 def _pairs(ranking: Ranking | Percentile, names: Sequence[str]) -> dict[str, Any]:
-    pairs = [*combinations(names, 2)]
-    compared = [ranking.ahead(a, b) is not None for a, b in pairs]
     return {
         "count": len(names),
-        "open": "".join("-" if ranking.apart(a, b) else "o" for a, b in pairs),
-        "words": [
-            _said(ranking, a, b, {a: "{0}", b: "{1}"}) if known else None
-            for (a, b), known in zip(pairs, compared, strict=True)
-        ],
+        "open": "".join("-" if ranking.apart(a, b) else "o" for a, b in combinations(names, 2)),
+        "words": ["\n".join(_said(ranking, a, b) for b in names[place:]) for place, a in enumerate(names, 1)],
     }
 
 
-def _said(ranking: Ranking | Percentile, a: str, b: str, names: Mapping[str, str]) -> str:
+def _said(ranking: Ranking | Percentile, a: str, b: str) -> str:
+    names = {a: "{0}", b: "{1}"}
+    if ranking.ahead(a, b) is None:
+        return ""
     if isinstance(ranking, Percentile):
         return latency_pair_words(ranking, a, b, names)
     words = pair_words(ranking, a, b, names)

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bench.analysis.tables.ranking import Figure, RankedRow
+from bench.core.formats import NOTHING
 from bench.render.columns import REQUESTS, RankingColumn, ranking_columns
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import table_of
 from bench.words.changes import column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import notes as latency_notes
-from bench.words.picture import caption_words, certainty_words, half_words, question_words
+from bench.words.picture import caption_words, certainty_words, narrow_words, question_words
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again if there is only one table; the others open below them."""
@@ -77,22 +78,26 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The heading of a column. `kind`: its class; `unit`: of its figures where the heading is not above them.
+    """The heading of a column. `kind`: its class; `name`: of its figures where the heading is not above them.
 
     `falling`: its largest figure is the best, so it sorts from there.
     """
 
     title: str
     kind: str
-    unit: str
+    name: str
     falling: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure or a word of a service. `narrow`: its interval where there is little room; `ends`: those of its bar."""
+    """A figure or a word of a service. `ends`: those of its bar.
+
+    `unit`: of a figure where the heading is not above it; there is little room, so `narrow` is its interval.
+    """
 
     text: str
+    unit: str
     interval: str
     narrow: str
     remark: str
@@ -110,21 +115,22 @@ class Row:
 
 
 def _head(number: int, column: RankingColumn, against: str) -> Head:
-    title, unit = column.on_page().name, f" {column.unit}" if column.unit else "/s"
+    title = column.on_page().name
     if column.figure:
-        # Only the names of percentiles are needed to tell columns with one unit apart.
-        unit += f" {column.name}" if column.unit == "ms" else ""
-        return Head(title, f"barred f{number}", unit, column is REQUESTS)
+        # Percentiles have the same unit, so that their names are needed to tell them apart.
+        return Head(title, f"scaled f{number}", column.name if column.unit == "ms" else "", column is REQUESTS)
     kind = "against" if column.name == against else column.name if column.left else "figure"
     return Head(title, kind, "", falling=False)
 
 
 def _cell(column: RankingColumn, row: RankedRow) -> Cell:
     text, interval, remark = column.parts(row)
+    text = column.judged(row) if column.judged else text
     figure = column.figure(row) if column.figure else None
-    narrow = half_words(figure) if figure and interval else ""
+    unit = "" if text == NOTHING or not column.figure else f" {column.unit}" if column.unit else "/s"
+    narrow = narrow_words(figure, interval) if figure and interval else ""
     ends = f"--v:{figure.mean:.5g};--l:{figure.low:.5g};--h:{figure.high:.5g}" if figure else ""
-    return Cell(column.judged(row) if column.judged else text, interval, narrow, remark, ends)
+    return Cell(text, unit, interval, narrow, remark, ends)
 
 
 def _numbered(text: RankingText) -> dict[str, int]:

@@ -98,10 +98,10 @@ function pairOf(ranking, one, other) {
   const found = pairs?.[JUDGED.indexOf(ranking)];
   if (!found || one === other) return null;
   const [i, j] = one < other ? [one, other] : [other, one];
+  const words = j < found.count ? found.words[i].split("\n")[j - i - 1] : "";
+  if (!words) return null;
   const at = i * found.count - (i * (i + 1)) / 2 + j - i - 1;
-  if (j >= found.count || found.words[at] === null) return null;
-  const names = [ranking.labels[i], ranking.labels[j]];
-  return { open: found.open[at] === "o", words: filled(found.words[at], names) };
+  return { open: found.open[at] === "o", words: filled(words, [ranking.labels[i], ranking.labels[j]]) };
 }
 
 /** A text of the report with its placeholders filled in. */

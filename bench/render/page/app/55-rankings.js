@@ -101,28 +101,22 @@ function compareRows(table) {
   const picked = ranking.services.indexOf(state.pick?.[0]);
   const isPicked = picked >= 0 && picked < ranking.ranked;
   const base = isPicked ? picked : left[0];
-  const asWritten = !isPicked && left.length === rows.length && !table.words;
-  if (asWritten || against < 0 || base >= ranking.ranked || (base && !pairs)) return;
-  table.words ??= rows.map((row) => row.cells[against].textContent);
+  const isAsWritten = !isPicked && left.length === rows.length && !table.words;
+  if (isAsWritten || against < 0 || base >= ranking.ranked || (base && !pairs)) return;
   scaleBars(table, base);
-  table.heads[against].textContent = filled(ranking.against, [baseName(table, base, isPicked)]);
-  writeComparisons(table, base, isPicked ? "picked" : base ? "best shown" : table.words[0]);
-}
-
-function baseName({ ranking }, base, isPicked) {
-  if (isPicked) return ranking.labels[base];
-  return base ? "the best shown" : "the best";
-}
-
-/** Writes each row's verdict against the base, and `own` in the base's row. */
-function writeComparisons({ ranking, left, rows, against, words }, base, own) {
-  const compared = base ? pairs[DATA.rankings.indexOf(ranking)].against[base].split("\n") : words;
+  table.words ??= rows.map((row) => row.cells[against].textContent);
+  const words = [...table.words];
+  let name = "the best";
+  if (base) {
+    words.splice(0, ranking.ranked, ...pairs[DATA.rankings.indexOf(ranking)].against[base].split("\n"));
+    [name, words[base]] = ["the best shown", "best shown"];
+  }
+  if (isPicked) [name, words[base]] = [ranking.labels[base], "picked"];
+  table.heads[against].textContent = filled(ranking.against, [name]);
   for (const place of left) {
     const cell = rows[place].cells[against];
-    const verdict = place < ranking.ranked ? compared[place] : words[place];
-    const text = place === base ? own : verdict;
-    if (cell.textContent !== text) cell.firstChild.textContent = text;
-    rows[place].classList.toggle("base", place === base && own !== words[0]);
+    if (cell.textContent !== words[place]) cell.firstChild.textContent = words[place];
+    rows[place].classList.toggle("base", place === base && name !== "the best");
   }
 }
 
@@ -130,7 +124,7 @@ function writeComparisons({ ranking, left, rows, against, words }, base, own) {
 function scaleBars({ element, rows, heads, left }, base) {
   const figure = (place, column, name) => Number(rows[place].cells[column].style.getPropertyValue(name));
   for (const [column, head] of heads.entries()) {
-    if (!head.classList.contains("barred")) continue;
+    if (!head.classList.contains("scaled")) continue;
     element.style.setProperty(`--m${column}`, Math.max(...left.map((place) => figure(place, column, "--h"))) || 1);
     element.style.setProperty(`--b${column}`, figure(base, column, "--v") || -1);
   }
