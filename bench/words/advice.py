@@ -238,7 +238,8 @@ def _limited_by_load(ranking: Ranking) -> bool:
 def _level_for(ranking: Ranking, *, composed: bool) -> str:
     """The level that separates such services."""
     assert ranking.ceiling is not None
-    level = f"c{separating_connections(ranking.ceiling)}"
+    had, wanted = ranking.ceiling.connections, separating_connections(ranking.ceiling)
+    level = ranking.level.text.replace(f"c{had}", f"c{wanted}", 1)
     load = _option("scenario", f"{ranking.scenario} --level {level}", composed=composed)
     rerun = f"rerun with {load}{' docker-compose up bench' * composed} to separate them"
     return f"{ranking.table}: the load limits the first {ranking.ceiling.services} services; {rerun}."

@@ -25,6 +25,7 @@ from bench.records.record import Cause
 from bench.run.facts import AppFacts, Machines, RunFacts, run_facts_of
 from bench.run.provenance import COMPOSED
 from bench.run.reader import ServiceFacts
+from bench.tools.levels import Level
 from bench.words.advice import WantedRun, advice, expectations
 from bench.words.own_app import (
     choice_words,
@@ -116,6 +117,7 @@ def advised() -> Said:
             with_open(decided, None, 3, None), pairs=(versions,)
         ),
         "the load is the limit": said(limited),
+        "the load is the limit, with new connections": said(replace(limited, level=Level.read("c16close"))),
         "the load is the limit under Compose": said(limited, containers=COMPOSED),
         "the load is the limit of other services": said(settled_first),
         "it would take more rounds than can be asked for": said(with_open(decided, 94)),
