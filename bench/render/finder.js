@@ -21,22 +21,38 @@ const nameOf = ({ server, framework, more }) =>
   `${server} with ${FINDER.frameworks[framework].words}${inBrackets(more)}`;
 const inBrackets = (text) => (text ? ` (${text})` : "");
 
-/**
- * A row for each server, framework and load, with what it lacks: the newest one that fails something or lacks nothing,
- * else the newest.
- */
-function decidedRows(picked) {
+const serviceOf = (row) => `${nameOf(row)} ${row.load}`;
+const tableKey = ({ run, load }) => `${run} ${load}`;
+const isHeld = (row) => !row.fails && !row.lacks.length;
+
+/** All rows of the framework that is picked, the newest first, with what each fails or lacks. */
+function judgedRows(picked) {
   const asked = Object.keys(HOLDS).filter((name) => name === "cpu_us" || picked[name]);
-  const decided = new Map();
-  for (const row of FINDER.rows.filter((one) => !picked.framework || one.framework === picked.framework)) {
-    const key = `${nameOf(row)} ${row.load}`;
-    if (decided.get(key)?.lacks.length === 0) continue;
+  const rows = FINDER.rows.filter(({ framework }) => !picked.framework || framework === picked.framework);
+  return rows.map((row) => {
     const checks = asked.map((name) => HOLDS[name](row, Number(picked[name])));
     const fails = checks.includes(false);
-    const lacks = fails ? [] : asked.filter((_, place) => checks[place] === null);
-    if (!decided.has(key) || !lacks.length) decided.set(key, { ...row, fails, lacks });
+    return { ...row, fails, lacks: fails ? [] : asked.filter((_, place) => checks[place] === null) };
+  });
+}
+
+/** A row for each server, framework and load: the newest one that fails something or lacks nothing, else the newest. */
+function decidedRows(rows) {
+  const decided = new Map();
+  for (const row of rows) {
+    const key = serviceOf(row);
+    if (decided.get(key)?.lacks.length === 0) continue;
+    if (!decided.has(key) || !row.lacks.length) decided.set(key, row);
   }
   return [...decided.values()];
+}
+
+/** The tables in which any service was decided to hold, each with all that hold, so that none is missing from a comparison. */
+function wholeTables(rows, held) {
+  const services = new Set(held.map(serviceOf));
+  const tables = new Set(held.map(tableKey));
+  const shown = rows.filter((row) => isHeld(row) && services.has(serviceOf(row)) && tables.has(tableKey(row)));
+  return [...Map.groupBy(shown, tableKey).values()].sort((a, b) => b.length - a.length);
 }
 
 const source = (run, place) =>
@@ -97,14 +113,15 @@ function showFound() {
   status.textContent = "Pick a framework or a limit.";
   results.replaceChildren();
   if (!Object.keys(picked).length) return "";
-  const rows = decidedRows(picked);
-  const held = rows.filter((row) => !row.fails && !row.lacks.length);
-  const groups = [...Map.groupBy(held, ({ run, load }) => `${run} ${load}`).values()];
+  const judged = judgedRows(picked);
+  const rows = decidedRows(judged);
+  const held = rows.filter(isHeld);
+  const groups = wholeTables(judged, held);
   const where = `in ${plural(groups.length, "table")}, the cheapest first`;
   status.textContent = `Held: ${held.length}, ${where}. Not held: ${rows.filter((row) => row.fails).length}.`;
   const events = held.flatMap((row) => Object.keys(TRAITS).map((name) => picked[name] && traitOf(row, name).run));
   results.append(
-    ...groups.sort((a, b) => b.length - a.length).flatMap((found) => foundTable(found, picked)),
+    ...groups.flatMap((found) => foundTable(found, picked)),
     ...[...new Set(events.filter(Boolean))].map((run) => source(run, "#events")),
     ...neverMeasured(rows, picked),
   );

@@ -70,6 +70,10 @@ class Level(TextValue):
         """The level in a file: of an event's, or one of another version, only the name is known."""
         return _known(text := read_text(value)) or Level(text)
 
+    def over(self, connections: int) -> Level:
+        """The same load of a closed loop over another number of connections."""
+        return Level.parse(re.sub(r"\Ac\d+", f"c{connections}", self.text))
+
     @property
     def open_loop(self) -> bool:
         """Whether requests are sent at a fixed rate, however slow the responses are."""

@@ -238,8 +238,7 @@ def _limited_by_load(ranking: Ranking) -> bool:
 def _level_for(ranking: Ranking, *, composed: bool) -> str:
     """The level that separates such services."""
     assert ranking.ceiling is not None
-    had, wanted = ranking.ceiling.connections, separating_connections(ranking.ceiling)
-    level = ranking.level.text.replace(f"c{had}", f"c{wanted}", 1)
+    level = ranking.level.over(separating_connections(ranking.ceiling))
     load = _option("scenario", f"{ranking.scenario} --level {level}", composed=composed)
     rerun = f"rerun with {load}{' docker-compose up bench' * composed} to separate them"
     return f"{ranking.table}: the load limits the first {ranking.ceiling.services} services; {rerun}."
