@@ -16,12 +16,12 @@ from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import capital, listed, plural
 from bench.matrix.knobs import REF
+from bench.matrix.model import BARE
 from bench.plan.measurement import Pair
 from bench.run.facts import RefFacts, RefsFacts
 from bench.words.changes import change_of
 from bench.words.grid import grid_sentences
 from bench.words.names import (
-    BARE,
     Question,
     coordinate_words,
     framework_words,
@@ -201,8 +201,7 @@ def _prose(place: Coordinates, name: str) -> str:
 
 def _capital(words: str) -> str:
     """Capitalizes the first word of a sentence, unless it is the name of a service."""
-    first = words.partition(" ")[0].rstrip(",")
-    begins = first in _OWN_WORDS or words.startswith(tuple(BARE.values()))
+    begins = words.partition(" ")[0].rstrip(",") in _OWN_WORDS or words.startswith("a bare ")
     return capital(words) if begins else words
 
 

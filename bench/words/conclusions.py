@@ -33,7 +33,6 @@ from bench.words.names import Question, labels_of, level_words, loaded_words, qu
 from bench.words.order import ceiling_words
 from bench.words.remarks import (
     CAUSES,
-    ONE_CPU,
     along_sentence,
     aside_words,
     beside_words,
@@ -42,10 +41,11 @@ from bench.words.remarks import (
     note_of,
     published_sentence,
 )
+from bench.words.texts import SENTENCES
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
-GENERAL = frozenset({ONE_CPU})
+GENERAL = frozenset({SENTENCES["one_cpu"]})
 """Sentences that are the same for every table of a run."""
 
 
@@ -150,11 +150,7 @@ def describe_ranking(
 def drift_words(drift: float, rounds: int) -> str:
     """How requests/s changed over the rounds, and what that may mean."""
     changed = f"{'rose' if drift > 0 else 'fell'} by {size(abs(drift))}"
-    return (
-        f"From the first to the last of {rounds} rounds, requests/s of all services {changed}: something grows that is"
-        " not undone between rounds, such as rows that requests insert, or the machine changed. The means depend on the"
-        " number of rounds."
-    )
+    return SENTENCES["drift"].format(rounds=rounds, changed=changed)
 
 
 def cheapest_words(ranking: Ranking, cheapest: Cheapest, labels: Mapping[str, str]) -> str:
@@ -199,10 +195,6 @@ MOST_QUESTIONS = 6
 """The most questions without a verdict that are listed."""
 MOST_LISTED = 8
 """The most services that each of them names."""
-ALONE = (
-    "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
-    " Without --mode, services are measured in turns and ranked."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +253,7 @@ def _without_verdicts(places: Places, measured: Sequence[str]) -> Iterable[Concl
     topics = narrow or topics
     if not measured:
         return
-    lead = ALONE if len(measured) > 1 else "No verdict: only one service was measured."
+    lead = SENTENCES["alone"] if len(measured) > 1 else "No verdict: only one service was measured."
     if len(topics) > MOST_QUESTIONS:
         lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
     yield Conclusion("", "", lead, False)

@@ -19,6 +19,7 @@ from bench.words.event_settings import DEFAULTS, settings_sentences
 from bench.words.event_words import CellWords, seconds_of, span, words_of
 from bench.words.names import labels_of
 from bench.words.remarks import aside_words
+from bench.words.texts import TEXTS
 
 MOST_SENTENCES = 10
 """The findings that are shown; the rest is folded."""
@@ -167,10 +168,8 @@ def _advice(table: EventTable) -> Iterable[str]:
     rounds = needed[(3 * len(needed) - 1) // 4]
     settled = sum(one <= rounds for one in needed)
     who = "it" if len(undecided) == 1 else f"{settled:,} of them" if settled < len(undecided) else "them"
-    yield (
-        f"{plural(len(undecided), 'difference', ',')} in lost requests {'has' if len(undecided) == 1 else 'have'} no"
-        f" verdict; `--rounds {rounds}` would probably settle {who}, if further rounds are similar."
-    )
+    differences, have = plural(len(undecided), "difference", ","), "has" if len(undecided) == 1 else "have"
+    yield TEXTS["after"]["events"].format(differences=differences, have=have, rounds=rounds, which=who)
 
 
 def _advice_of_events(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:

@@ -12,35 +12,16 @@ from bench.core.exchange import Wait, WaitsFor
 from bench.core.formats import joined, listed, plural
 from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.knobs import REF
+from bench.matrix.model import BARE
 from bench.matrix.packages import package_words
 from bench.plan.running import UNKNOWN
 from bench.tools.levels import Level
-
-BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
-"""Apps without a framework, by their name in the matrix."""
-_FRAMEWORKS = BARE | {
-    "flask": "Flask",
-    "bottle": "Bottle",
-    "falcon": "Falcon",
-    "falcon-asgi": "Falcon (ASGI)",
-    "pyramid": "Pyramid",
-    "django": "Django",
-    "django-asgi": "Django (ASGI)",
-    "cherrypy": "CherryPy",
-    "starlette": "Starlette",
-    "fastapi": "FastAPI",
-    "litestar": "Litestar",
-    "quart": "Quart",
-    "blacksheep": "BlackSheep",
-    "sanic": "Sanic",
-    "robyn": "Robyn",
-    "tornado": "Tornado",
-}
+from bench.words.texts import TEXTS
 
 
 def framework_words(name: str) -> str:
     """A framework as spelled in prose; an app without one is a bare app."""
-    return _FRAMEWORKS.get(name, name)
+    return f"a bare {name.upper()} app" if name in BARE else TEXTS["frameworks"].get(name, name)
 
 
 def wait_words(wait: Wait | None) -> str:
@@ -84,19 +65,7 @@ def loaded_words(ranking: Ranking, usual: str) -> str:
     return usual
 
 
-_COUNTED = {"WORKERS": "worker", "THREADS": "thread", "DB_POOL_TOTAL": "database connection"}
-_WORDS = {
-    "CPU_QUOTA": "a quota of {} CPU",
-    "MEMORY": "{} of memory",
-    "BACKLOG": "a backlog of {}",
-    "KEEPALIVE": "{} s of keep-alive",
-}
-_ASKED = {
-    "CPU_QUOTA": "Which CPU quota",
-    "MEMORY": "How much memory",
-    "KEEPALIVE": "How long a keep-alive",
-    FLAGS: "Which flags",
-}
+_COUNTED, _WORDS, _ASKED = (TEXTS[name] for name in ("counted", "settings", "questions"))
 
 
 def setting_words(settings: Mapping[str, str]) -> str:

@@ -50,17 +50,6 @@ def pair_words(ranking: Ranking, service: str, other: str, names: Mapping[str, s
     return _gap_words(ranking, gap, names[service], names[other])
 
 
-PAGE = {
-    "shown": "{left} of {all} shown. Tiers are those of the whole table.",
-    "open": "Of these, no winner among {best}, {others}.",
-    "best": "Of these, {best} is best.",
-    "last": "Last is {last}: {pair}.",
-    "none": "No verdict on these two.",
-    "alone": "No verdict: the two were not measured in turns, so a difference may be noise.",
-}
-"""Sentences of the page on services left by the filters, and on a pair that was picked."""
-
-
 def worker_words(ranking: Ranking, service: str, other: str, models: Mapping[str, str]) -> str:
     """The sentence on two worker models of gunicorn."""
     gap = ranking.ahead(service, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from functools import cached_property
 from itertools import combinations, takewhile
 
@@ -54,12 +54,15 @@ class Figure:
     high: float
 
 
-class Unranked(Enum):
+class Unranked(StrEnum):
     """Why a service with figures has no rank."""
 
-    ALONE = "nothing to compare it with"
-    APART = "never in one window with the others"
-    THIN = "in one round only"
+    ALONE = "alone"
+    """There is nothing to compare it with."""
+    APART = "apart"
+    """It never shared a window with the others."""
+    THIN = "thin"
+    """It has figures in one round only."""
 
 
 @dataclass(frozen=True, slots=True)

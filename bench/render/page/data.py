@@ -38,9 +38,10 @@ from bench.words.changes import column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import pair_words as latency_pair_words
 from bench.words.names import level_words
-from bench.words.order import PAGE, pair_words
+from bench.words.order import pair_words
 from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
+from bench.words.texts import TEXTS
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
@@ -104,7 +105,7 @@ def page_data(
         },
         "rankings": [*map(_ranking, rankings)],
         "levels": {level.text: _level_words(level) for level in _levels(records, rankings)},
-        "said": PAGE | {"stopped": OF_TURNS},
+        "said": {**TEXTS["page"], "stopped": OF_TURNS},
         "latencies": [entry for text in rankings for entry in _latencies(text)],
         "words": [*words.places],
     }
