@@ -17,6 +17,7 @@ from bench.core.formats import NOTHING, megabytes, number, plural, size
 from bench.render.columns import CPU, MEMORY, REQUESTS, TIER, latency_columns, ranking_columns
 from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
+from bench.render.text import NOTES
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
@@ -248,11 +249,8 @@ def published_table(
         Column("direction", lambda row: SIGNS[row[2].sign], left=True),
     ]
     when = f" ({reference.date})" if reference.date else ""
-    notes = (
-        f"Published: {reference.source}{when}; {reference.setting}. Other machines and versions, so only ratios"
-        f" compare. Its flaw, avoided here: {reference.fixed}.",
-        "The direction here is that of the verdict, by the metric of the ranking above.",
-    )
+    facts = {"source": reference.source, "when": when, "setting": reference.setting, "fixed": reference.fixed}
+    notes = (NOTES["published"].format(**facts), NOTES["direction"])
     return [table_of("Published and here", columns, rows, notes)]
 
 
@@ -321,11 +319,7 @@ def _waiting(text: RankingText) -> Iterator[str]:
     """What the column on waiting means, and how many connections of the load have to queue."""
     if not text.waits:
         return
-    yield (
-        "Requests at once: how many can be blocked (on I/O) at the same time. N threads: the size of the pool,"
-        " the same for all; = workers: one per worker, not configurable. Own default: per"
-        " worker, without this project's flags (sources: services/servers)."
-    )
+    yield NOTES["at_once"]
     connections = text.ranking.level.connections
     most = max((found.total or 0 for found in text.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
@@ -340,13 +334,6 @@ def _cpu_us(row: RankedRow) -> float | None:
 
 # Why services of a table differ: the functions that cost more or less, and what could not be sampled.
 
-WHY_NOTE = (
-    "CPU self time by function, in the service's own container: the function's share of py-spy's samples (running"
-    " threads, in one extra, unranked window after the table) times the CPU time per request measured in the table's"
-    " rounds. C code counts for the Python function that called it. Only differences beyond chance are listed; their"
-    " 95 % intervals are corrected for multiple comparisons and include the error of the CPU time."
-)
-WAITS = "This table ranks requests/s: a profile of CPU time does not show the time that a service waits."
 FIRST = 3
 """How many comparisons of a table report.md shows; the page has all."""
 
@@ -376,7 +363,7 @@ def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
         chosen = f"of {len(ranking.rows)} services, {len(profiles)} were to be sampled"
         lines.append(f"{load}: {chosen}, which differ nearest the top of the ranking.")
     if ranking.metric is not Metric.CPU and ranking.wait:
-        lines.append(f"{load}: {WAITS}")
+        lines.append(f"{load}: {NOTES['waits']}")
     return lines
 
 

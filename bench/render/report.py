@@ -20,7 +20,6 @@ from bench.render.alone import notes_alone, tables_alone
 from bench.render.costs import cost_tables, null_table
 from bench.render.events import event_tables
 from bench.render.in_turns import (
-    WHY_NOTE,
     grid_table,
     ladder_tables,
     not_sampled,
@@ -30,7 +29,7 @@ from bench.render.in_turns import (
     reasons,
 )
 from bench.render.table import Column, Table, table_of, written
-from bench.render.text import escape, visible
+from bench.render.text import NOTES, escape, visible
 from bench.run.facts import RunFacts
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
@@ -111,7 +110,7 @@ class Report:
 
     def markdown(self) -> str:
         """report.md."""
-        return _template().render(report=self, why_note=WHY_NOTE)
+        return _template().render(report=self, why_note=NOTES["why"])
 
 
 @cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
 import unicodedata
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from markupsafe import Markup
 
 from bench.core.templates import environment
 
+NOTES: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text(encoding="utf-8"))
 MOST = 2000
 """The most characters of one text in the report; raw output has its own limit."""
 _SEEN = frozenset("\n\t")
