@@ -41,22 +41,17 @@ def escape(text: str) -> str:
     return visible(" ".join(text.split())).translate(_MARKDOWN)
 
 
-def cut(text: str, most: int) -> str:
-    """`text`; if it is longer than `most` characters, its middle is replaced by a count."""
-    if len(text) <= most:
+def cut(text: str, most: int, characters: int) -> str:
+    """A text of so many `characters`, of which `text` has both ends: beyond `most`, a count replaces its middle."""
+    if characters <= most:
         return text
     head = most * 2 // 3
-    return text[:head] + left_out(len(text) - most) + text[len(text) - (most - head) :]
-
-
-def left_out(characters: int) -> str:
-    """The text that stands for characters left out."""
-    return f" […{characters:,} characters left out…] "
+    return f"{text[:head]} […{characters - most:,} characters left out…] {text[len(text) - (most - head) :]}"
 
 
 def short(text: str, most: int = MOST) -> str:
     """`text` cut and with invisible characters shown."""
-    return visible(cut(text, most))
+    return visible(cut(text, most, len(text)))
 
 
 def brief(value: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.services import Coordinates, Places, differing, ref_of
+from bench.analysis.services import Coordinates, Places, differing, ref_of, varied_knobs
 from bench.analysis.tables.grid import grid_of
 from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
@@ -116,12 +116,10 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
 def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
     """The sentence on services that differ in a single numeric knob; empty for others."""
     settings = {name: places[name].settings for name in services}
-    first = settings[services[0]]
-    varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
+    first, varied = settings[services[0]], varied_knobs([*settings.values()])
     if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
         return ""
-    ordered = by_value(services, varied[0], settings)
-    if ordered is None:
+    if (ordered := by_value(services, varied[0], settings)) is None:
         return ""
     place = places[services[0]]
     who = place.server if differs <= {"settings", "server"} else label_of(place, differs - {"settings"})

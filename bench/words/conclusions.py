@@ -45,6 +45,7 @@ from bench.words.texts import SENTENCES
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
+NO_FACTS = RunFacts()
 GENERAL = frozenset({SENTENCES["one_cpu"]})
 """Sentences that are the same for every table of a run."""
 
@@ -80,40 +81,31 @@ def describe_rankings(
     rankings: Iterable[Ranking],
     facts: RunFacts,
     records: Iterable[Record],
-    services: Mapping[str, ServiceFacts] | None = None,
+    services: Mapping[str, ServiceFacts] = MappingProxyType({}),
 ) -> tuple[RankingText, ...]:
     """The rankings of a run in words; pure."""
-    places, pairs = places_of(facts, records), pairs_of(facts) if facts.refs else ()
-    reference, knobs = reference_results().get(facts.published), facts.knobs
-    caveats = {name: service.caveats for name, service in facts.services.items()}
-    waits = waits_of(facts, services or {})
-    texts = tuple(
-        describe_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings
-    )
-    texts = tuple(
-        replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in texts
-    )
+    places = places_of(facts, records)
+    texts = [describe_ranking(one, places, facts, services) for one in rankings]
     # What is true of all tables is said once.
-    others = (
-        replace(one, sentences=tuple(words for words in one.sentences if words not in GENERAL)) for one in texts[1:]
+    return tuple(
+        replace(text, sentences=tuple(words for words in text.sentences if not place or words not in GENERAL))
+        for place, text in enumerate(texts)
     )
-    return (*texts[:1], *others)
 
 
 def describe_ranking(
     ranking: Ranking,
     places: Places,
-    reference: ReferenceComparison | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    pairs: Sequence[Pair] = (),
-    *,
-    caveats: Mapping[str, Caveats] = MappingProxyType({}),
-    waits: Mapping[str, Waits] | None = None,
+    facts: RunFacts = NO_FACTS,
+    facts_of: Mapping[str, ServiceFacts] = MappingProxyType({}),
 ) -> RankingText:
-    """One ranking in words. `places`: the coordinates of services; `pairs`: the services of two refs."""
+    """One ranking in words. `places`: the coordinates of services; `facts_of`: what their folders say of them."""
     services = [row.service for row in ranking.rows]
+    pairs, reference = pairs_of(facts) if facts.refs else (), reference_results().get(facts.published)
+    caveats = {name: facts.service(name).caveats for name in services}
+    waits = waits_of(facts, {name: facts_of[name] for name in services if name in facts_of})
     labels = labels_of(services, places)
-    aside = {name: caveats[name] for name in services if CAUSES.keys() & caveats.get(name, {})}
+    aside = {name: caveats[name] for name in services if CAUSES.keys() & caveats[name]}
     others = tuple(row for row in ranking.rows if row.service not in aside)
     compared = ranking if pairs or len(others) < 2 else replace(ranking, rows=others)
     first, *more = ref_sentences(ranking, pairs, places) or sentences(compared, places, labels)
@@ -122,7 +114,7 @@ def describe_ranking(
     grid = grid_of(services, places)
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
     table_sentences = [ceiling_words(ranking.ceiling)] if ranking.ceiling else []
-    table_sentences += limits_words(places, services, knobs or {})
+    table_sentences += limits_words(places, services, facts.knobs)
     table_sentences += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
     table_sentences += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     table_sentences = [first, *more, *table_sentences] if grid else [first, *table_sentences, *more]
@@ -132,15 +124,14 @@ def describe_ranking(
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     table_sentences += [published_sentence(beside, labels)] if beside else []
     table_sentences += map(along_sentence, along_axes(ranking, reference, places))
+    table_sentences += lacking_words(labels, places, facts_of)
     made = RankingText(
         ranking=ranking,
         question=ref_question(pairs, places) or table_question(services, places),
         sentences=tuple(table_sentences),
         labels=labels,
-        notes={
-            row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows
-        },
-        waits={name: found for name, found in (waits or {}).items() if name in services},
+        notes={row.service: note_of(row, waits.get(row.service), caveats[row.service]) for row in ranking.rows},
+        waits=waits,
         grid=grid,
         ladders=tuple(ladders(ranking, places)),
     )

@@ -120,7 +120,7 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
         (*ordered_findings(table, labels),),
         (*_advice(table), *_advice_of_events(table, labels)),
         (*_by_text(((one, one.documented) for one in records), labels),),
-        (*_by_text(_reasons(table), labels),),
+        (*_by_text(((one.records[0], one.reason) for one in table.cells if one.kind is not Kind.COUNTED), labels),),
         (*_defaults(facts.defaults, labels),),
         tuple(aside_words({name: facts.service(name).caveats for name in services}, labels, "Keep in mind")),
         tuple(settings_sentences(table, facts.defaults, labels)),
@@ -199,7 +199,3 @@ def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> It
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
                 yield what, listed([labels[name] for name, _ in group]), value, words, str(source)
-
-
-def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:
-    return ((cell.records[0], cell.reason) for cell in table.cells if cell.kind is not Kind.COUNTED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
-from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural, size
+from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural
 from bench.words.changes import change_of
+from bench.words.order import allowed_words
 
 LOWEST, MAYBE = "lowest", "lowest?"
 
@@ -86,9 +87,8 @@ def pair_words(percentile: Percentile, service: str, other: str, names: Mapping[
     if gap is None:
         return f"{names[service]} and {names[other]} cannot be compared by {percentile.metric}"
     if not gap.called:
-        most = percentile.farthest([(service, other)])
-        apart = "" if most is None else f" (the data allow a difference of up to {size(most)})"
-        return f"no winner between {names[service]} and {names[other]} by {percentile.metric}{apart}"
+        allowed = allowed_words(percentile, [(service, other)])
+        return f"no winner between {names[service]} and {names[other]} by {percentile.metric}{allowed}"
     if gap.difference > 0:
         return pair_words(percentile, other, service, names)
     return f"{names[service]} {change_of(percentile.metric, gap).verb(names[other])}"

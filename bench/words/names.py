@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.services import Coordinates, Places, differing
+from bench.analysis.services import Coordinates, Places, differing, varied_knobs
 from bench.analysis.tables.ranking import Ranking
 from bench.core.exchange import Wait, WaitsFor
 from bench.core.formats import joined, listed, plural
@@ -91,8 +91,7 @@ def knob_words(name: str) -> str:
 
 def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
     """`How many threads for gunicorn-gthread-flask with 2 workers`, for services that differ only in settings."""
-    names = list(dict.fromkeys(name for settings in given for name in settings))
-    varied = [name for name in names if len({settings.get(name) for settings in given}) > 1]
+    varied = varied_knobs(given)
     same = {name: value for name, value in given[0].items() if name not in varied}
     if len(varied) != 1:
         asked = f"Which {joined(varied)}"

@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import combinations, pairwise, takewhile
 
 from bench.analysis.tables.ladder import Ladder
-from bench.analysis.tables.ranking import Ceiling, Contrast, Metric, Ranking
+from bench.analysis.tables.ranking import Ceiling, Compared, Contrast, Metric, Ranking
 from bench.core.formats import listed, plural, size
 from bench.stats.table_verdicts import EQUAL, NO_WINNER
 from bench.words.changes import CPU, LITTLE, Change, change_of, change_words
@@ -90,7 +90,7 @@ def open_words(
     if all(gap and gap.verdict == EQUAL for gap in gaps):
         most = ranking.farthest(pairs)
         return f"{who} are equal{'' if most is None else f' (at most {size(most)} apart)'}"
-    return f"no winner {'between' if len(services) == 2 else 'among'} {who}{_apart(ranking, pairs)}"
+    return f"no winner {'between' if len(services) == 2 else 'among'} {who}{allowed_words(ranking, pairs)}"
 
 
 def ceiling_words(ceiling: Ceiling) -> str:
@@ -140,9 +140,9 @@ def _more(ranking: Ranking, gap: Contrast) -> Change:
     return change_of(ranking.metric, gap.turned if ranking.metric is Metric.CPU else gap)
 
 
-def _apart(ranking: Ranking, pairs: Sequence[tuple[str, str]]) -> str:
+def allowed_words(compared: Compared, pairs: Sequence[tuple[str, str]]) -> str:
     """` (the data allow a difference of up to 2.1 %)`: the largest within the intervals of these pairs."""
-    most = ranking.farthest(pairs)
+    most = compared.farthest(pairs)
     return "" if most is None else f" (the data allow a difference of up to {size(most)})"
 
 
@@ -197,13 +197,7 @@ def sweep_sentence(ranking: Ranking, words: Mapping[str, str], who: str) -> str:
     `words`: each value by service (`with 4 workers`); `who`: what all of them run. A value is enough if no larger one
     is shown to be faster; the sentence names the smallest such value.
     """
-
-    def lead(one: str, other: str) -> Contrast | None:
-        """The contrast, if the first is shown to be faster than the other."""
-        found = ranking.ahead(one, other)
-        return found if found and found.called and found.difference > 0 else None
-
-    services = [*words]
+    services, lead = [*words], ranking.lead
     if len(services) == 2 and not ranking.apart(*services):
         first, second = services
         return pair_words(ranking, first, second, {first: f"{who} {words[first]}", second: words[second]})

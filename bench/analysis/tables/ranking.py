@@ -209,6 +209,11 @@ class Compared:
         found = self.ahead(a, b)
         return found is not None and found.called
 
+    def lead(self, service: str, base: str) -> Contrast | None:
+        """The contrast, if the service is shown to be faster than the other."""
+        gap = self.ahead(service, base)
+        return gap if gap and gap.called and gap.difference > 0 else None
+
     def front(self, services: Sequence[str]) -> list[str]:
         """The first service and those behind it, up to the first that is shown to differ from it."""
         return [*takewhile(lambda name: not self.apart(services[0], name), services)]
