@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from bench.analysis.profiles.why import explanations
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import as_object, objects_in, read_bytes, write_file
+from bench.export import columns, event_columns, gobench
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
 from bench.records.file import read_records
@@ -152,9 +152,8 @@ def _put_data(site: Path, name: str) -> None:
         place.mkdir(parents=True, exist_ok=True)
         for file, form in DATA.items():
             if (folder / file).is_file() and (folder / file).stat().st_size:
-                write: Exporter = import_module(FORMATS[form]).write
                 shutil.copyfile(folder / file, place / file)
-                write_file((place / file).with_suffix(".parquet"), write(name, source, records, form))
+                write_file((place / file).with_suffix(".parquet"), FORMATS[form](name, source, records, form))
 
 
 def write_pages(site: Path) -> None:
@@ -203,12 +202,11 @@ def _put(site: Path, name: str) -> PublishedRun:
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]
 """(name of the run, the run, its records, the format) -> the exported file."""
 
-FORMATS: Mapping[str, str] = {
-    **dict.fromkeys(("csv", "parquet"), "bench.export.columns"),
-    "gobench": "bench.export.gobench",
-    **dict.fromkeys(("events-csv", "events-parquet"), "bench.export.event_columns"),
+FORMATS: Mapping[str, Exporter] = {
+    **dict.fromkeys(("csv", "parquet"), columns.write),
+    "gobench": gobench.write,
+    **dict.fromkeys(("events-csv", "events-parquet"), event_columns.write),
 }
-"""format -> the module that writes it, imported on use"""
 BINARY = frozenset({"parquet", "events-parquet"})
 
 
@@ -225,8 +223,7 @@ def export_verb(argv: Sequence[str]) -> None:
     folder = find_judged(name)
     source = read_run(str(folder))
     records = read_records(folder)
-    write: Exporter = import_module(FORMATS[form]).write
-    sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
+    sys.stdout.buffer.write(FORMATS[form](folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
 
 
