@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 from bench.analysis.profiles.sampled import Profile
@@ -131,22 +130,13 @@ def grid_columns(grid: Grid) -> list[str]:
 
 def grid_table(text: RankingText, grid: Grid) -> Table:
     """All kinds of figures in one table."""
-    columns: list[Column[tuple[str, str, tuple[GridCell | None, ...]]]] = [
-        Column("", lambda row: row[0], left=True),
-        Column(knob_words(grid.down), lambda row: row[1], left=True),
-        *(Column(name, partial(_grid_text, at)) for at, name in enumerate(grid_columns(grid))),
-    ]
-    rows = [
-        ("" if place else found.name, name, cells)
-        for found in grid_figures(text, grid)
-        for place, (name, cells) in enumerate(found.rows)
-    ]
-    return table_of(grid_title(text, grid), columns, rows)
-
-
-def _grid_text(at: int, row: tuple[str, str, tuple[GridCell | None, ...]]) -> str:
-    cell = row[2][at]
-    return NOTHING if cell is None else f"{cell.text} {cell.mark}".rstrip()
+    names = ("", knob_words(grid.down), *grid_columns(grid))
+    rows = (
+        ("" if place else figures.name, name, *(f"{cell.text} {cell.mark}".rstrip() if cell else NOTHING for cell in cells))
+        for figures in grid_figures(text, grid)
+        for place, (name, cells) in enumerate(figures.rows)
+    )
+    return Table(grid_title(text, grid), names, tuple(rows), tuple(place < 2 for place in range(len(names))))
 
 
 # Releases of one package, each beside the one before it: a table, and a line with levels between the real steps.

@@ -361,8 +361,8 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _flame(profile: Profile) -> dict[str, Any]:
-    load, tree = str(profile.table), tree_of(profile.stacks)
-    return {"service": profile.service, "load": load, "cost_us": profile.cost_us, "tree": tree}
+    tree = tree_of(profile.stacks)
+    return {"service": profile.service, "load": str(profile.table), "cost_us": profile.cost_us, "tree": tree}
 
 
 def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
