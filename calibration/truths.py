@@ -165,16 +165,6 @@ class Result:
         return sum(holds(one, known[one.role]) for one in self.windows if one.role in known)
 
     @property
-    def impossible(self) -> int:
-        """How many windows are above the possible maximum."""
-        return self.count(Window.impossible)
-
-    @property
-    def too_low(self) -> int:
-        """How many windows are below the service's minimum."""
-        return self.count(Window.too_low)
-
-    @property
     def false(self) -> int:
         """How many tables have a false verdict: the wrong service is faster, or one of two equal ones."""
         if self.truth.same is None and not self.truth.faster:
@@ -202,8 +192,8 @@ class Result:
     @property
     def holds(self) -> bool:
         """Whether nothing is impossible, too low or missing, and chance can explain all false verdicts."""
-        faults = self.impossible + self.count(Window.inflated) + self.too_low + self.missing
-        return not faults and self.share >= self.truth.share and (self.truth.same is Same.BY_CHANCE or not self.false)
+        faults = sum(map(self.count, (Window.impossible, Window.inflated, Window.too_low)))
+        return not faults and not self.missing and self.share >= self.truth.share and (self.truth.same is Same.BY_CHANCE or not self.false)
 
     def excesses(self) -> Iterator[tuple[bool, str]]:
         """Each window above the possible maximum: whether only its speed is, and a line about it."""
@@ -225,9 +215,9 @@ class Result:
             self.truth.words,
             "; ".join(filter(None, [*map(self._range, (FIRST, SECOND)), share])),
             f"{len(self.windows)} in {len(self.tables)}",
-            str(self.impossible) if known else "",
+            str(self.count(Window.impossible)) if known else "",
             str(self.count(Window.inflated)) if known else "",
-            f"{self.too_low} of {quiet}" if any(one.least for one in self.truth.serves.values()) else "",
+            f"{self.count(Window.too_low)} of {quiet}" if any(one.least for one in self.truth.serves.values()) else "",
             str(self.false) if self.truth.same or self.truth.faster else "",
             str(self.missing),
             f"{sum(table.load_s for table in self.tables):.0f} s",

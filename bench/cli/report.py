@@ -30,7 +30,7 @@ from bench.render.finder import Trait, finder_data, traits
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
-from bench.render.site import ANSWERS, PublishedRun, answers_of, front_page, published_run
+from bench.render.site import ANSWERS, Answer, PublishedRun, answers_of, front_page
 from bench.render.site_pages import (
     FRAMEWORKS,
     SERVERS,
@@ -43,11 +43,12 @@ from bench.render.site_pages import (
     server_page,
 )
 from bench.render.terminal import WIDTH, terminal
-from bench.run.facts import read_run_facts, run_facts_of
+from bench.run.facts import read_run_facts
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
+from bench.words.setup import machine_words
 
 VERDICTS = "verdicts.jsonl"
 DATA: Mapping[str, str] = {"records.jsonl": "parquet", "events.jsonl": "events-parquet"}
@@ -115,8 +116,7 @@ def publish_verb(argv: Sequence[str]) -> None:
             raise unknown("published run", name, runs)
     presets = {name: preset.title for name, preset in load_matrix().presets.items()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(partial(_publish, presets), argv or runs):
-            pass
+        list(pool.map(partial(_publish, presets), argv or runs))
 
 
 def _publish(presets: Mapping[str, str], name: str) -> None:
@@ -137,8 +137,7 @@ def site_verb(argv: Sequence[str]) -> None:
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(partial(_put_data, site), published_runs()):
-            pass
+        list(pool.map(partial(_put_data, site), published_runs()))
     write_pages(site)
 
 
@@ -195,8 +194,16 @@ def _put(site: Path, name: str) -> PublishedRun:
         line = f'<p>Data of this run: {links}. <a href="../index.html">All runs</a></p>\n'
         page, end, tail = (published / "index.html").read_bytes().rpartition(b"</footer>")
         write_file(place / "index.html", b"".join((page, line.encode(), end, tail)))
-    facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
-    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"), files)
+    facts, checked = read_run_facts(published), read_bytes(f"{published}/selftest.md") or b""
+    return PublishedRun(
+        name=name,
+        title=said["title"],
+        started=facts.run,
+        machine=machine_words(facts),
+        answers=tuple(Answer(**one) for one in said["answers"]),
+        checked=checked.decode(errors="replace"),
+        files=tuple(files),
+    )
 
 
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]

@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -19,20 +19,8 @@ from bench.stats.table_verdicts import TURNED
 
 Key = tuple[str, str, str, str]
 """Scenario, tool, level, service."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgainstBest:
-    """The verdict on a service relative to the best of its table, or to the lowest p99.
-
-    `smallest_visible`: the smallest detectable difference; None if the verdict shows one.
-    """
-
-    verdict: str | None = None
-    smallest_visible: float | None = None
-
-
-NONE = AgainstBest()
+Row = Mapping[str, Any]
+"""The values of a row by column; those that are missing are null."""
 
 
 def contrasts_of(run: str) -> list[dict[str, Any]]:
@@ -40,8 +28,11 @@ def contrasts_of(run: str) -> list[dict[str, Any]]:
     return [line for line in objects_in(f"{run}/verdicts.jsonl") if line.get("kind") == "contrast"]
 
 
-def against_best(source: Run) -> dict[Key, AgainstBest]:
-    """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
+def against_best(source: Run) -> dict[Key, Row]:
+    """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate.
+
+    `smallest_visible`: the smallest detectable difference; None if the verdict shows one.
+    """
     at_rate, lines = ("latency", "latency-contrast"), objects_in(f"{source.path}/verdicts.jsonl")
     lines = [line for line in lines if line.get("kind") not in at_rate or line.get("judge") == "p99"]
     # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
@@ -58,16 +49,13 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
         if line.get("kind") not in ("contrast", "latency-contrast") or first not in (a, b):
             continue
         other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
-        verdicts[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
+        verdicts[(*_table(line), other)] = {"verdict": word, "smallest_visible": line.get("smallest_visible")}
     return verdicts
 
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))
 
-
-Row = Mapping[str, Any]
-"""The values of a row by column; those that are missing are null."""
 
 TYPES: Mapping[type, str] = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
 """SQL types by Python types."""
@@ -125,7 +113,7 @@ def types() -> dict[str, str]:
     return {column.name: column.type for column in COLUMNS}
 
 
-def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest]) -> Iterator[Row]:
+def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, Row]) -> Iterator[Row]:
     """One row per record, in order."""
     for record in records:
         values = as_plain(record)
@@ -133,7 +121,7 @@ def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest
             parts = values.pop(name) or {}
             values |= {_part(name, key): parts.get(key) for key in keys}
         if record.mode in ("turns", "rate"):
-            values |= asdict(verdicts.get((record.scenario, record.tool, record.level.text, record.service), NONE))
+            values |= verdicts.get((record.scenario, record.tool, record.level.text, record.service), {})
         yield {"run": run, **values, "client_core_ratio": record.client_core_ratio}
 
 

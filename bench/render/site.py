@@ -124,21 +124,6 @@ def answers_of(
     return {"title": title, "answers": [asdict(one) for one in answers if one]}
 
 
-def published_run(
-    name: str, facts: RunFacts, said: Mapping[str, Any], checked: str, files: Iterable[str]
-) -> PublishedRun:
-    """A run as the front page needs it; `said` is the content of `ANSWERS`."""
-    return PublishedRun(
-        name=name,
-        title=said["title"],
-        started=facts.run,
-        machine=machine_words(facts),
-        answers=tuple(Answer(**one) for one in said["answers"]),
-        checked=checked,
-        files=(*files,),
-    )
-
-
 def _answer(text: RankingText, facts: RunFacts, requests: str, app_answer: str) -> Answer | None:
     """The answer of a table; None if it has no verdict yet."""
     ranking = text.ranking

@@ -22,7 +22,20 @@ from bench.core.errors import UserError
 from bench.records.record import Cause, Record
 from bench.words.remarks import note_of
 from calibration.__main__ import judge_verb
-from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
+from calibration.truths import (
+    FIRST,
+    SECOND,
+    TRUTHS,
+    Result,
+    Same,
+    Truth,
+    Window,
+    report,
+    role_of,
+    table_of,
+    truth_of,
+    truths,
+)
 
 NAMES = {role: f"uvicorn-synthetic-{role}-py313-debian" for role in (FIRST, SECOND)}
 IDLE = "busy for 12 % of its turns: each response takes 40 ms, mostly waiting"
@@ -142,19 +155,19 @@ def test_the_least_allows_for_timer_and_cpu_of_server_and_tool() -> None:
     assert serves.at_least(500e-6) == pytest.approx(0.9 * 16 / 0.030)
     assert KNOWN["busy-against-idle"].serves[FIRST].at_least(0.0) == 0
     slow = window(FIRST, 500.0, "at-least-20", server_cpu_s=0.5, loadgen_cpu_s=0.5, successes=2000)
-    assert not Result(KNOWN["at-least-20"], (table_of([slow], []),)).too_low
+    assert Result(KNOWN["at-least-20"], (table_of([slow], []),)).count(Window.too_low) == 0
 
 
 @pytest.mark.parametrize(("foreign", "low"), [(0.01, 1), (0.4, 0), (None, 0)])
 def test_beside_other_programs_a_service_may_serve_less_and_never_more(foreign: float | None, low: int) -> None:
     windows = [window(FIRST, rate, "at-least-20", foreign_ratio=foreign) for rate in (300.0, 801.0)]
     found = Result(KNOWN["at-least-20"], (table_of(windows, []),))
-    assert (found.too_low, found.impossible) == (low, 1)
+    assert (found.count(Window.too_low), found.count(Window.impossible)) == (low, 1)
 
 
 def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
     refused = window(FIRST, 51.2, causes=[Cause("impossible", "51.2 responses/s, but at most 50 are possible")])
-    assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
+    assert Result(KNOWN["alone-20"], (table_of([refused], []),)).count(Window.impossible) == 1
 
 
 def a_run(folder: Path, *names: str, verdict: str = "no winner") -> tuple[str, ComparedRun]:
