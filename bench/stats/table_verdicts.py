@@ -112,7 +112,7 @@ def _around(estimate: float, half: float, level: float) -> Interval:
 
 def settled(differences: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     """Whether more rounds would change nothing: all services are connected and all differences decided."""
-    return fit.complete and all(one.word != NO_WINNER for one in differences.values())
+    return len(fit.components) == 1 and all(one.word != NO_WINNER for one in differences.values())
 
 
 def rank(

@@ -43,7 +43,7 @@ from bench.records.record import Record
 from bench.run.facts import PlannedTable, RunFacts
 from bench.stats.drift import drift_of
 from bench.stats.estimates import Interval
-from bench.stats.table_family import look_levels
+from bench.stats.table_family import look_level
 from bench.stats.table_fit import TableFit, fit_table
 from bench.stats.table_verdicts import (
     EQUAL,
@@ -120,7 +120,7 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     """The last look reached, by the table's metric or another one."""
     table, rounds, metric = measured.table, measured.rounds, metric or measured.metric
     reached = _reached(measured)
-    level = look_levels(table.looks)[reached or table.looks[0]]
+    level = look_level(table.looks)
     kept = set(rounds[:reached])
     counted = [record for record in measured.records if record.round in kept]
     seen = observations(counted, metric)

@@ -11,7 +11,7 @@ from scipy import stats
 from simulate_tables import Spread, observations
 
 from bench.stats.estimates import Interval
-from bench.stats.table_family import _quantiles, half_widths, look_levels, projected_rounds
+from bench.stats.table_family import _quantiles, half_widths, look_level, projected_rounds
 from bench.stats.table_fit import Observation, TableFit, fit_table
 from bench.stats.table_verdicts import (
     EQUAL,
@@ -24,7 +24,7 @@ from bench.stats.table_verdicts import (
     settled,
 )
 
-LEVEL = look_levels((4, 8, 12))[8]
+LEVEL = look_level((4, 8, 12))
 
 
 def fitted(truths: list[float], spread: float, rounds: int = 8, seed: int = 1, **facts: float) -> TableFit:
@@ -45,11 +45,7 @@ def family_intervals(fit: TableFit, level: float) -> dict[tuple[str, str], Inter
 
 
 def test_looks_share_the_errors() -> None:
-    assert look_levels((4, 8, 12)) == dict.fromkeys((4, 8, 12), pytest.approx(1 - 0.05 / 3))
-    assert look_levels([10], 0.01) == {10: 0.99}
-    for looks in ((), (8, 8), (8, 4), (0, 4)):
-        with pytest.raises(ValueError, match="looks must ascend"):
-            look_levels(looks)
+    assert look_level((4, 8, 12)) == pytest.approx(1 - 0.05 / 3) and look_level([10]) == 0.95
 
 
 @pytest.mark.parametrize("count, df", [(2, 5.5), (3, 1.7), (8, 3.5), (8, 12.0), (20, 17.0), (20, 45.0)])
