@@ -247,7 +247,7 @@ def test_a_log_is_hostile() -> None:
 
 
 def test_the_table_has_names_that_the_option_takes() -> None:
-    names = debian_packages(" ".join(packages for packages, _ in PACKAGES))
+    names = debian_packages(" ".join(PACKAGES))
     assert {"gcc", "g++", "cargo"} <= COMPILERS & {*names}
 
 
