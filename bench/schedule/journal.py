@@ -85,7 +85,7 @@ def read(run: str) -> list[Line]:
 
 def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
     """The records of measurements of these modes."""
-    return [from_line(line.record) for line in lines if line.record and line.mode in modes]
+    return [from_line(line.record, Record) for line in lines if line.record and line.mode in modes]
 
 
 def settled(source: Run, lines: Sequence[Line]) -> set[LoadKey]:
