@@ -253,5 +253,5 @@ def _inside(path: str) -> bool:
 
 
 def shortened(value: Any) -> str:
-    """A value for an error message, at most 80 characters."""
-    return repr(value)[:80]
+    """A value for an error message, at most 120 characters."""
+    return repr(value)[:120]
