@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bench.analysis.events import EventCell
 from bench.core.formats import plural
 from bench.events.rolling.cases import CASES, KUBERNETES, PROXIES, WAIT
+from bench.events.rolling.figures import CAUSES
 from bench.plan.event import EventCase
 from bench.words.event_words import EventWords, seconds_of
 
-CAUSES: Mapping[str, str] = {
-    "no_container": "no container left",
-    "refused": "connection refused",
-    "unreachable": "no connection in time",
-    "closed": "closed before the response",
-    "reset": "reset",
-    "timed_out": "no response in time",
-}
-"""Why a proxy's request to a container failed, by the names in figures.py."""
 BAD_STATUS = re.compile(r"(proxy|server)_5\d\d")
 WAITING = f"with a pre-stop wait of {KUBERNETES.wait_s:g} s"
 
@@ -42,8 +34,8 @@ def _details(cell: EventCell) -> Iterator[str]:
 
 def _causes(cell: EventCell, *names: str) -> str:
     """`3 no container left, 1 reset`: the figures of these names by cause."""
-    counts = {words: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause, words in CAUSES.items()}
-    return ", ".join(f"{count:,.0f} {words}" for words, count in counts.items() if count)
+    counts = {cause: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause in CAUSES}
+    return ", ".join(f"{count:,.0f} {CAUSES[cause]['words']}" for cause, count in counts.items() if count)
 
 
 WORDS = EventWords(
