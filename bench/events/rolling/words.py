@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from bench.analysis.events import EventCell
 from bench.core.formats import plural
-from bench.events.rolling.cases import CASES, KUBERNETES, PROXIES, WAIT
+from bench.events.rolling.cases import CASES, WAIT, WAIT_S
 from bench.events.rolling.figures import CAUSES
 from bench.plan.event import EventCase
 from bench.words.event_words import EventWords, seconds_of
 
 BAD_STATUS = re.compile(r"(proxy|server)_5\d\d")
-WAITING = f"with a pre-stop wait of {KUBERNETES.wait_s:g} s"
+WAITING = f"with a pre-stop wait of {WAIT_S:g} s"
 
 
 def _details(cell: EventCell) -> Iterator[str]:
@@ -41,7 +41,11 @@ def _causes(cell: EventCell, *names: str) -> str:
 WORDS = EventWords(
     subject="a rolling restart of {}",
     cases={one.case: one.case.text.replace(WAIT, f" {WAITING}") for one in CASES.cases},
-    reliefs={EventCase(f"behind {name}"): (EventCase(f"behind {name}{WAIT}"), WAITING) for name, _ in PROXIES},
+    reliefs={
+        EventCase(one.case.text.removesuffix(WAIT)): (one.case, WAITING)
+        for one in CASES.cases
+        if one.case.text.endswith(WAIT)
+    },
     outage="in a rolling restart",
     details=_details,
 )
