@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from places import ROOT
@@ -41,6 +44,13 @@ def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> P
     """The plan of a selection with these knobs; `settings` extend those of `HERE`."""
     here = replace(HERE, settings={**HERE.settings, **(settings or {})})
     return make_plan(here, selection(vary, **wanted))
+
+
+def plans(file: Path) -> Iterator[tuple[str, Callable[[], Plan]]]:
+    """The cases of a TOML file with selections, and their plans; `vary` has the knobs."""
+    for case, wanted in tomllib.loads(file.read_text()).items():
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in wanted.items()}
+        yield case, partial(plan, *given.pop("vary", ()), **given)
 
 
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
