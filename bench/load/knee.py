@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -181,11 +181,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
     seconds = max(step.seconds, math.ceil(task.planned.duration_s or 0.0))
     facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
     facts |= {"reason": step.reason, "found_in": found_in, "ended_by": step.ended_by}
-    facts["trials"] = [
-        {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
-        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s), "noise": t.noise, "busy": t.busy}
-        for t in trials
-    ]
+    facts["trials"] = [asdict(trial) | {"faults": trial.faults(limit_s)} for trial in trials]
     write_file(folder / KNEE_JSON, json.dumps(facts) + "\n")
     return None
 
