@@ -85,7 +85,7 @@ _READ: Mapping[str, Callable[[Sequence[str]], Iterator[str]]] = MappingProxyType
 
 def _figures(window: Window) -> Figures:
     figures: Figures = {}
-    for number, action in enumerate(window.done, 1):
+    for number, action in enumerate(window.told.actions, 1):
         ended = action.get("exit_ns")
         figures[f"swap_{number}_s"] = action["took_ns"] / 1e9 if not action.get("error") else None
         figures[f"exit_{number}_s"] = ended / 1e9 if isinstance(ended, int) else None
@@ -95,7 +95,7 @@ def _figures(window: Window) -> Figures:
 
 def _replaced(window: Window) -> tuple[bool, str]:
     """Containers that ended and then served with another process."""
-    pids = [(one.get("pid"), one.get("pid_after")) for one in window.done]
+    pids = [(one.get("pid"), one.get("pid_after")) for one in window.told.actions]
     replaced = sum(bool(before and after) and before != after for before, after in pids)
     return replaced == len(window.event.actions), f"{replaced} of {len(window.event.actions)} containers were replaced"
 
