@@ -12,7 +12,8 @@ from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 
-from bench.core.files import as_object, check_room, mapping, read_bytes, write_file
+from bench.core.files import as_object, check_room, read_bytes, write_file
+from bench.core.typed import as_plain, read_or_none
 from bench.load.answers import warm_up
 from bench.load.event import Capacity, asked_of, find_capacity, know, run_event, wait_until_all_ready
 from bench.load.failures import TOOL_FAILED, Failed
@@ -63,11 +64,10 @@ def _run(step: Step, task: Task, beside: int) -> None:
 def _capacity(run: Path, task: Task) -> Capacity:
     """The service's capacity: the one measured earlier in this run if possible, else a new one."""
     file, asked = run / CAPACITIES / f"{task.planned.service}.json", asked_of(task)
-    known = dict(mapping(as_object(read_bytes(str(file)) or b"")))
-    before = mapping(known.get(asked))
-    if isinstance(rate := before.get("rate"), float) and task.event.most_rate is not None:
-        return Capacity(rate, str(before.get("of")))
+    earlier = read_or_none(dict[str, Capacity], as_object(read_bytes(str(file)) or b"")) or {}
+    if (known := earlier.get(asked)) and task.event.most_rate is not None:
+        return known
     capacity = find_capacity(task)
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_file(file, json.dumps({**known, asked: {"rate": capacity.rate, "of": capacity.of}}) + "\n")
+    write_file(file, json.dumps(as_plain(earlier | {asked: capacity})) + "\n")
     return capacity
