@@ -46,11 +46,16 @@ def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> P
     return make_plan(here, selection(vary, **wanted))
 
 
-def plans(file: Path) -> Iterator[tuple[str, Callable[[], Plan]]]:
-    """The cases of a TOML file with selections, and their plans; `vary` has the knobs."""
+def asked_in(file: Path) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
+    """The cases of a TOML file with selections: (case, knobs, everything else)."""
     for case, wanted in tomllib.loads(file.read_text()).items():
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in wanted.items()}
-        yield case, partial(plan, *given.pop("vary", ()), **given)
+        yield case, given.pop("vary", ()), given
+
+
+def plans(file: Path) -> Iterator[tuple[str, Callable[[], Plan]]]:
+    """The cases of a TOML file with selections, and their plans."""
+    return ((case, partial(plan, *vary, **wanted)) for case, vary, wanted in asked_in(file))
 
 
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
