@@ -1,6 +1,6 @@
 """The events of a bad day: a folder each, with a module for each stage in which it differs from the others.
 
-- `cases`: its cases, and the question that it answers (as part of bench.plan)
+- `cases`: the cases of its event.toml, adapted to each service (as part of bench.plan)
 - `load`: what only its client does (bench.load)
 - `figures`: what is read from its window (bench.records)
 - `words`: its findings, the words of its cells, and what to set (bench.words)

@@ -106,16 +106,8 @@ def windows_of(step: Step) -> list[list[Measurement]]:
 
 
 def wait_for_all(step: Step) -> None:
-    """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
-    first = {measurement.service: measurement for window in windows_of(step) for measurement in window}
-    step.of_each(_still(step, first.values()), wait_until_ready)
-    if all(map(step.status, first)):
-        raise Failed(NO_ANSWER, "no service is left to be loaded")
-
-
-def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
-    """The measurements whose service has not failed."""
-    return [measurement for measurement in window if not step.status(measurement.service)]
+    """Wait for all started services."""
+    step.wait_for_all(wait_until_ready)
 
 
 def load_windows(step: Step) -> None:
@@ -133,17 +125,17 @@ def load_windows(step: Step) -> None:
     # Containers that all services use: their CPU time in a turn is charged to its service.
     shared = [name for name in counters.names if name not in services]
     if windows and not windows[0][0].held:
-        step.of_each(_still(step, windows[0]), prepare)
+        step.of_each(step.left(windows[0]), prepare)
     for window in windows:
         if not window[0].held:
-            if rated := _still(step, window):
+            if rated := step.left(window):
                 rng = random.Random(f"{facts.seed} {rated[0].id}")
                 load_at_rate(step, rated, counters, rng, shared, freezer=freezer)
                 check_room(run)
             continue
         clock_steps = late = 0
-        step.of_each(_still(step, window), prepare)
-        while loads := _loads(step, _still(step, window), versions):
+        step.of_each(step.left(window), prepare)
+        while loads := _loads(step, step.left(window), versions):
             rng = random.Random(f"{facts.seed} {loads[0].planned.id}")
             taken, stepped = _load_window(
                 step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer, workers=workers

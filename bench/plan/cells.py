@@ -287,10 +287,8 @@ class Plan:
 
 def _usual_s(event: Event, services: int) -> float:
     """Expected seconds of an event's load: it often ends before its longest time, with the slowest of the services."""
-    from bench.plan.events import event_kind  # loads in turns do without, and start faster
-
-    if expected := event_kind(event.name).usual_s:
-        return expected(event)
+    if event.usual_s is not None:
+        return event.usual_s
     if not event.until:
         return event.seconds
     boot_s = float(event.environment.get("BOOT_S", 0))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from places import ROOT
@@ -41,6 +44,18 @@ def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> P
     """The plan of a selection with these knobs; `settings` extend those of `HERE`."""
     here = replace(HERE, settings={**HERE.settings, **(settings or {})})
     return make_plan(here, selection(vary, **wanted))
+
+
+def asked_in(file: Path) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
+    """The cases of a TOML file with selections: (case, knobs, everything else)."""
+    for case, wanted in tomllib.loads(file.read_text()).items():
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in wanted.items()}
+        yield case, given.pop("vary", ()), given
+
+
+def plans(file: Path) -> Iterator[tuple[str, Callable[[], Plan]]]:
+    """The cases of a TOML file with selections, and their plans."""
+    return ((case, partial(plan, *vary, **wanted)) for case, vary, wanted in asked_in(file))
 
 
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from bench.plan.event_processes import struck
+from bench.plan.event import kind_of
 
-CASES = struck("killed", "KILL", 25.0)
+CASES = kind_of(__file__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.analysis.events import EventCell
-from bench.events.reload.cases import BOOT_S, CASES
+from bench.events.reload.cases import CASES
 from bench.words.event_words import EventWords, ended, seconds_of, under_way
 
 
@@ -23,7 +23,7 @@ WORDS = EventWords(
     cases={one.case: f"with {one.case.text.replace(BOOT, ' and a boot of')}" for one in CASES.cases},
     outage="after a reload",
     outages={
-        one.case: f" with a boot of {one.environment[BOOT_S]} s" for one in CASES.cases if BOOT_S in one.environment
+        one.case: f" with a boot of {boot_s} s" for one in CASES.cases if (boot_s := one.environment.get("BOOT_S"))
     },
     findings=lambda row, cells: ended(f"A reload ({row.case})", cells),
     details=_details,

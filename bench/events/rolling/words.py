@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bench.analysis.events import EventCell
 from bench.core.formats import plural
-from bench.events.rolling.cases import CASES, KUBERNETES, PROXIES, WAIT
+from bench.events.rolling.cases import CASES, WAIT, WAIT_S
+from bench.events.rolling.figures import CAUSES
 from bench.plan.event import EventCase
 from bench.words.event_words import EventWords, seconds_of
 
-CAUSES: Mapping[str, str] = {
-    "no_container": "no container left",
-    "refused": "connection refused",
-    "unreachable": "no connection in time",
-    "closed": "closed before the response",
-    "reset": "reset",
-    "timed_out": "no response in time",
-}
-"""Why a proxy's request to a container failed, by the names in figures.py."""
 BAD_STATUS = re.compile(r"(proxy|server)_5\d\d")
-WAITING = f"with a pre-stop wait of {KUBERNETES.wait_s:g} s"
+WAITING = f"with a pre-stop wait of {WAIT_S:g} s"
 
 
 def _details(cell: EventCell) -> Iterator[str]:
@@ -42,14 +34,18 @@ def _details(cell: EventCell) -> Iterator[str]:
 
 def _causes(cell: EventCell, *names: str) -> str:
     """`3 no container left, 1 reset`: the figures of these names by cause."""
-    counts = {words: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause, words in CAUSES.items()}
-    return ", ".join(f"{count:,.0f} {words}" for words, count in counts.items() if count)
+    counts = {cause: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause in CAUSES}
+    return ", ".join(f"{count:,.0f} {CAUSES[cause]['words']}" for cause, count in counts.items() if count)
 
 
 WORDS = EventWords(
     subject="a rolling restart of {}",
     cases={one.case: one.case.text.replace(WAIT, f" {WAITING}") for one in CASES.cases},
-    reliefs={EventCase(f"behind {name}"): (EventCase(f"behind {name}{WAIT}"), WAITING) for name, _ in PROXIES},
+    reliefs={
+        EventCase(one.case.text.removesuffix(WAIT)): (one.case, WAITING)
+        for one in CASES.cases
+        if one.case.text.endswith(WAIT)
+    },
     outage="in a rolling restart",
     details=_details,
 )

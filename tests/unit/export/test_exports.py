@@ -32,7 +32,8 @@ from bench.core.formats import escaped
 from bench.core.service_settings import Settings
 from bench.export.columns import COLUMNS, against_best, copied, rows, table, types
 from bench.export.gobench import name_of, write
-from bench.records.record import Cause, Record, load
+from bench.records.file import read_records
+from bench.records.record import Cause, Record
 from bench.run.reader import read_run
 from bench.tools.levels import Level
 
@@ -68,7 +69,7 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def records(a_run: Path) -> list[Record]:
-    return list(load((a_run / "records.jsonl").read_text().splitlines()))
+    return read_records(a_run)
 
 
 def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import HERE, MATRIX, plan, told
+from make_plans import HERE, MATRIX, plan, plans, told
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
@@ -77,33 +76,6 @@ VERSIONS: dict[str, dict[str, Any]] = {
     "a package that only others have": {"wheels": wheels("1.0"), "stacks": ("aiohttp",)},
 }
 GTHREAD = "gunicorn-gthread-flask"
-TEN = ",".join(map(str, range(1, 11)))
-VALUES: dict[str, Callable[[], Plan]] = {
-    "every combination is a service of one table": partial(
-        plan, "WORKERS=1,2", "THREADS=2,4,16", stacks=(GTHREAD,), scenarios=("delay-20",)
-    ),
-    "what only some read leaves the others out": partial(plan, "THREADS=1,8", stacks=(GTHREAD, "gunicorn-sync-flask")),
-    "what none of the selection reads": partial(plan, "THREADS=1,8", stacks=("uvicorn-asgi", "aiohttp")),
-    "what nothing reads": partial(plan, "NOBODY=1,8", stacks=("uvicorn-asgi",)),
-    "a knob twice": partial(plan, "THREADS=1", "THREADS=8", stacks=(GTHREAD,)),
-    "too many combinations": partial(plan, f"THREADS={TEN}", f"WORKERS={TEN}", stacks=(GTHREAD,)),
-    "a published comparison is not put beside services of one stack": partial(
-        plan, "WORKERS=1,4", preset="sync-vs-gevent"
-    ),
-    "without a selection, the quick preset": partial(plan, "WORKERS=1,2"),
-    "quotas are judged by goodput in longer turns": partial(plan, "CPU_QUOTA=0.5,1", stacks=(GTHREAD,)),
-    "many quotas in shorter ones": partial(plan, "CPU_QUOTA=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8", stacks=(GTHREAD,)),
-    "workers on one CPU": partial(plan, "WORKERS=1,2", stacks=(GTHREAD,)),
-    "workers that could use more CPUs": partial(
-        plan, "WORKERS=1,2", stacks=(GTHREAD,), settings={"SERVER_CPUS": "0-1"}
-    ),
-    "as many workers each": partial(
-        plan, "WORKERS=2", "KEEPALIVE=2,5", stacks=(GTHREAD,), settings={"SERVER_CPUS": "0-1"}
-    ),
-    "the preset workers varies threads where they are read": partial(plan, preset="workers"),
-    "of services that read none": partial(plan, preset="workers", frameworks=("fastapi",), servers=("uvicorn",)),
-    "its knobs give way to those of the command line": partial(plan, "WORKERS=1,8", preset="workers"),
-}
 
 
 def test_plans_with_versions_of_packages() -> None:
@@ -111,7 +83,7 @@ def test_plans_with_versions_of_packages() -> None:
 
 
 def test_plans_with_values_of_knobs() -> None:
-    found = {case: told(asked) for case, asked in VALUES.items()}
+    found = {case: told(made) for case, made in plans(GOLDEN / "values.toml")}
     same_as(GOLDEN / "values.txt", cases(found))
 
 
