@@ -171,7 +171,7 @@ def test_words_reach_compose_and_the_command_as_they_are(tmp_path: Path) -> None
     assert dict(Settings.parse(made.settings.text)) == dict(made.settings)
     entry = composed(MATRIX, [made])[made.name]
     assert entry["environment"] == {"WORKERS": "2"}
-    command = json.loads(entry["command"])
+    command = entry["command"]
     assert [word.replace("$$", "$") for word in command] == [START, *HOSTILE] and command[2].count("$$") == 2
     assert start_command(made, {})["argv"][-3:] == HOSTILE
     write_run(tmp_path, MATRIX, [made], [], {"knobs": {}, "services": {}})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from an_app import an_app
-from make_plans import MATRIX
+from make_plans import MATRIX, composed, services_in
 from places import ROOT
 from text_files import written
 
@@ -46,7 +46,7 @@ def given(tmp_path: Path) -> Given:
 
 
 def build_arguments(matrix: Matrix, services: Sequence[Service]) -> list[dict[str, str]]:
-    return [json.loads(args) for args in re.findall(r"^      args: (.*)", run_services(matrix, services), re.M)]
+    return [service["build"]["args"] for service in composed(matrix, services).values()]
 
 
 def test_what_is_found_in_the_folder(given: Given) -> None:
@@ -188,10 +188,10 @@ def test_an_apps_services_get_its_folder_in_memory_and_what_before_has_changed_a
     own = with_own_app(MATRIX, describe(given, MATRIX)[0])
     mine = next(s for s in own.services if s.framework.own and s.python == "3.13")
     text = run_services(own, [mine, replace(mine, name="varied", plain=mine.name, settings=Settings({"WORKERS": "2"}))])
-    assert re.findall(r"template.yml, service: (.*)}", text) == ["own-app", "own-app"]
+    assert [one["extends"]["service"] for one in services_in(text).values()] == ["own-app", "own-app"]
     assert text.endswith(f"\nvolumes: {{{CHANGES}: {{}}}}\n")
     others = run_services(MATRIX, [s for s in MATRIX.services if s.python == "3.13"])
-    assert "service: app}" in others and "own-app" not in others and "volumes" not in others
+    assert '"service": "app"}' in others and "own-app" not in others and "volumes" not in others
     template = (ROOT / "services/template.yml").read_text().partition("\n  own-app:\n")[2]
     assert "    extends: {service: app}\n    tmpfs: *own\n" in template
     assert f"{{type: volume, source: {CHANGES}, target: /srv/changes, read_only: true, " in template
@@ -230,7 +230,7 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     facts = json.loads((run / "run.json").read_text())
     assert facts["own_app"]["cpu_hour_price"] == 0.04 and facts["command"] == words[1:]
     services = (run / "services.yml").read_text()
-    assert "target: own-app" in services and json.dumps(given.folder) in services
+    assert '"target": "own-app"' in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
     _, own_app = facts_of(facts)
     assert own_app and own_app.app == "main:app"
@@ -298,11 +298,11 @@ def test_an_app_is_measured_from_both_refs_on_one_server_unless_more_are_named(w
 
 def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tmp_path: Path) -> None:
     run = make_run(parse_selection(words), tmp_path / "run")
-    text = (run / "services.yml").read_text()
+    services = services_in((run / "services.yml").read_text())
     for ref, side, locks in (("main", "base", "locks"), ("topic", "head", "locks-head")):
-        built = text.split(f"  gunicorn-sync-shop-py313-debian-{ref}-123:\n")[1].partition("  gunicorn-sync-shop")[0]
-        assert f'"app-source": "/at/{side}/shop", "app-locks": "{run}/app/{locks}/py313"' in built
-        assert "context: services/" in built
+        build = services[f"gunicorn-sync-shop-py313-debian-{ref}-123"]["build"]
+        contexts = {"app-source": f"/at/{side}/shop", "app-locks": f"{run}/app/{locks}/py313"}
+        assert (build["context"], build["additional_contexts"]) == ("services/", contexts)
     assert (run / "app/locks-head").is_dir()
     assert json.loads((run / REFS).read_text())["repository"] == "/at"
     facts = json.loads((run / "run.json").read_text())
