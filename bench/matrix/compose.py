@@ -11,7 +11,7 @@ from bench.core.service_settings import NO_SETTINGS
 from bench.matrix.flags import FLAGS, flag_words
 from bench.matrix.knobs import LIMITS, REF, THREADS
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
-from bench.matrix.settings import SETTINGS
+from bench.matrix.settings import allowed
 from bench.matrix.start_command import START
 from driver.messages import CHANGES
 
@@ -67,7 +67,7 @@ def _bench_services(matrix: Matrix) -> dict[str, dict[str, Any]]:
         # Starts as root only to switch to the owner of results/.
         "user": "0:0",
         "cap_add": ["SETUID", "SETGID"],
-        "environment": {name: f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}" for name in SETTINGS},
+        "environment": {name: f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}" for name in allowed("settings")},
         "depends_on": {name: {"condition": "service_started"} for name in ("postgres", "upstream", "null", *quick)},
     }
     return {**quick, "bench": bench}

@@ -74,6 +74,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         *(f"bench/events/{name}" for name in ("__init__.py", "*/cases.py", "*/load.py", "*/proxies")),
         *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "flags", "knobs")),
         *(f"bench/matrix/{n}.py" for n in ("load", "model", "packages", "settings")),
+        "bench/matrix/*.toml",
     ),
     "judge": (
         *(f"bench/{name}" for name in ("exchange", "records", "stats", "tools", "validity")),
