@@ -23,6 +23,8 @@ from driver.failure import USER, Failure
 LOCK = 9
 """File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
 TIMEOUT_S = 600.0
+LONGEST_S = 86400.0
+"""For builds and loads, which may take any time."""
 ENGINE_GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 SET_UP = "run scripts/setup.sh --setup as root on Debian"
 MOST_OUTPUT = 32 << 20

@@ -18,7 +18,7 @@ from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, markdown_table, milliseconds, plural, size
-from bench.core.gone import GONE
+from bench.core.gone import gone
 from bench.core.templates import environment
 from bench.records.file import read_events, read_records
 from bench.render.table import Column, table_of
@@ -75,8 +75,8 @@ class Comment:
 def parse_policy(text: str) -> Policy:
     """Parse a policy; UserError if it is not one."""
     match = POLICY.match(text)
-    if text in GONE:
-        raise UserError(GONE[text])
+    if text in gone():
+        raise UserError(gone()[text])
     if not match or (match[2] and match[1] != SLOWER):
         raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, no-winner, lost")
     return Policy(match[1], float(match[2] or 0))

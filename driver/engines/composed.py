@@ -12,7 +12,7 @@ from pathlib import Path
 from socket import create_connection
 from time import monotonic, sleep
 
-from driver.docker import Done, run
+from driver.docker import LONGEST_S, Done, run
 from driver.engines.engine import Engine, Started, State
 from driver.failure import RUN, Failure
 from driver.messages import Step
@@ -54,7 +54,7 @@ class Composed(Engine):
         return f"see: docker-compose logs {service}\n"
 
     def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
-        return run(words, log=log, timeout=86400, check=False)
+        return run(words, log=log, timeout=LONGEST_S, check=False)
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         return run(["python3", "-m", "bench", *words], stdin=stdin or None, check=False)

@@ -18,6 +18,7 @@ from driver.compose import FILE, FRESH, TOOLS, in_tools, run_compose, tools_word
 from driver.docker import (
     CONFINED,
     ENGINE_GONE,
+    LONGEST_S,
     DockerError,
     Done,
     answers,
@@ -41,7 +42,6 @@ LOADGEN, DATABASE = "loadgen", "postgres"
 HOST_LOADGEN = "loadgen-host"
 """The load generator on the host's network, for servers that already run (--target)."""
 AWAY_TRIES, AWAY_S = 40, 0.5
-LONGEST_S = 86400
 FACTS = (
     '{{index .Config.Labels "com.docker.compose.service"}}|{{.Id}}|{{.Image}}|{{.State.Pid}}'
     "|{{.State.Running}}|{{.State.OOMKilled}}|{{.RestartCount}}|{{.State.StartedAt}}"

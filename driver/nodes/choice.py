@@ -68,7 +68,7 @@ def chosen_lanes(
     kept, _ = of_largest_kinds(usable, before)
     by_role = {
         first.role: [first, *(node for node in kept if node.role == first.role and node != first)]
-        for first in chosen_nodes(kept, before)
+        for first in chosen_nodes(usable, before)
     }
     pairs = list(zip(by_role["server"], by_role["loadgen"]))
     supports = [by_role["support"][number % len(by_role["support"])] for number in range(len(pairs))]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from driver.docker import CONFINED, DockerError, Done, client, docker, end, or_failure, reach, spawn
+from driver.docker import CONFINED, LONGEST_S, DockerError, Done, client, docker, end, or_failure, reach, spawn
 from driver.failure import RUN, warn
 from driver.files import save
 from driver.messages import STEP, read
@@ -69,7 +69,7 @@ class FarLoadgen:
                 if log:
                     save(log, words + "\n")
                 return Done(RUN, "", words)
-        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=86400)
+        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=LONGEST_S)
         if folder and not self.bring_home(folder):
             return Done(RUN, done.out, done.err)
         return done

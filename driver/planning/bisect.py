@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from driver.arguments import Parser
 from driver.docker import answers, end_group, spawn
 from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, plain, say
 from driver.planning.matrix import refuse_typos
@@ -87,22 +88,17 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
     if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
         raise Failure(USER, "two commits are needed first: GOOD and BAD; see --help")
     refuse_typos(argv[2:])
-    package = ""
-    selection: list[str] = []
-    words = list(argv[2:])
-    while words:
-        word = words.pop(0)
-        if word == "--package":
-            if package or not words or not words[0]:
-                raise Failure(USER, "give --package once, with one folder; see --help")
-            package = words.pop(0)
-        elif word.partition("=")[0] in (*NOT_HERE, "--package"):
-            raise Failure(USER, f"a bisection takes no {word}; see --help")
-        elif word == "--quiet":
-            os.environ["BENCH_QUIET"] = "1"
-        else:
-            selection.append(word)
-    return list(argv[:2]), package, selection
+    parser = Parser("bisect")
+    parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("--quiet", action="store_true")
+    options, selection = parser.parse_known_args(argv[2:])
+    if len(options.package) > 1:
+        raise Failure(USER, "give --package once, with one folder; see --help")
+    if refused := [word for word in selection if word.partition("=")[0] in NOT_HERE]:
+        raise Failure(USER, f"a bisection takes no {refused[0]}; see --help")
+    if options.quiet:
+        os.environ["BENCH_QUIET"] = "1"
+    return list(argv[:2]), "".join(options.package), selection
 
 
 def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:

@@ -9,13 +9,15 @@ import re
 import shlex
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from driver import compose
+from driver.arguments import Parser, given
 from driver.docker import answer
 from driver.engines.dead_runs import is_measured
 from driver.failure import USER, Failure, Interrupted, say, warn
@@ -142,68 +144,67 @@ def refuse_typos(argv: Sequence[str]) -> None:
             raise Failure(USER, f"unknown option '{option}'; {meant}")
 
 
+def app_parser(prog: str) -> Parser:
+    """Parses --app."""
+    parser = Parser(prog)
+    what = "a folder and MODULE:CALLABLE, such as --app ./shop main:app"
+    parser.add_argument("--app", nargs=2, type=given, help=what)
+    return parser
+
+
+def own_parser() -> Parser:
+    """Parses the options for the user's own app."""
+    parser = app_parser("own app")
+    for option in OPTIONS:
+        parser.add_argument(f"--{option}", dest=option)
+    return parser
+
+
+def own_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """The options for the user's own app that were given; `folder` and `app` are those of --app."""
+    app = dict(zip(("folder", "app"), options["app"] or ()))
+    return {**app, **{option: options[option] for option in OPTIONS if options[option] is not None}}
+
+
 def read_request(argv: Sequence[str]) -> Request:
     """Parses the options; Failure if one lacks its value."""
-    request, words = Request(), list(argv)
-    while words:
-        word = words[0]
-        value = words[1] if len(words) > 1 else ""
-        taken = 1
-        if word in ("--setup", "--swarm"):
-            setattr(request, {"--setup": "set_up", "--swarm": "swarm"}[word], True)
-        elif word == "--quiet":
-            os.environ["BENCH_QUIET"] = "1"
-        elif word in ("--list", "--dry-run"):
-            request.verb = "list" if word == "--list" else "commands"
-            if word == "--list" and value and not value.startswith("-"):
-                request.verb, request.names, taken = "names", value, 2
-        elif word in MACHINES:
-            request.machines[word] = _needed(value, f"{word} needs a value")
-            taken = 2
-        elif word in ("--resume", "--again"):
-            setattr(request, word[2:], _needed(value, f"{word} needs the name of a run"))
-            taken = 2
-        elif word in PACKAGES:
-            getattr(request, PACKAGES[word]).append(_needed(value, f"{word} needs a value; see --help"))
-            request.selection += [word, _there(value)]
-            taken = 2
-        elif own := take_own(request.own, words):
-            taken = own
-        else:
-            option, mark, value = word.partition("=")
-            if mark and option in PACKAGES:
-                getattr(request, PACKAGES[option]).append(value)
-                word = f"{option}={_there(value)}"
-            request.selection.append(word)
-        del words[:taken]
-    return request
+    parser = Parser("matrix", parents=[own_parser()])
+    for option in ("--setup", "--swarm", "--quiet", "--dry-run"):
+        parser.add_argument(option, action="store_true")
+    parser.add_argument("--list", nargs="?", const="")
+    for option in ("--resume", "--again"):
+        parser.add_argument(option, type=given, default="", help="the name of a run")
+    for option in MACHINES:
+        parser.add_argument(option, type=given, dest=option)
+    for option, name in PACKAGES.items():
+        parser.add_argument(option, type=given, action="append", dest=name, default=[])
+    options, selection = parser.parse_known_args(argv)
+    values = vars(options)
+    if options.quiet:
+        os.environ["BENCH_QUIET"] = "1"
+    verb = "commands" if options.dry_run else "plan"
+    if options.list is not None:
+        verb = "names" if options.list else "list"
+    for option, name in PACKAGES.items():
+        selection += [word for package in values[name] for word in (option, _there(package))]
+    return Request(
+        verb=verb,
+        names=options.list or "",
+        selection=selection,
+        packages=options.packages,
+        together=options.together,
+        own=own_of(values),
+        machines={option: values[option] for option in MACHINES if values[option]},
+        resume=options.resume,
+        again=options.again,
+        swarm=options.swarm,
+        set_up=options.setup,
+    )
 
 
 def quiet() -> list[str]:
     """The option --quiet, if it was given."""
     return ["--quiet"] if os.environ.get("BENCH_QUIET") else []
-
-
-def take_own(options: dict[str, str], words: Sequence[str]) -> int:
-    """Takes an option for the user's own app from the front of `words`; how many words it took."""
-    option = words[0][2:]
-    if words[0] == "--app":
-        if len(words) < 3 or not all(words[1:3]) or words[2].startswith("-"):
-            raise Failure(USER, "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app")
-        options["folder"], options["app"] = words[1:3]
-        return 3
-    if words[0].startswith("--") and option in OPTIONS:
-        if len(words) < 2:
-            raise Failure(USER, f"{words[0]} needs a value; see --help")
-        options[option] = words[1]
-        return 2
-    return 0
-
-
-def _needed(value: str, words: str) -> str:
-    if not value:
-        raise Failure(USER, words)
-    return value
 
 
 def _there(package: str) -> str:
@@ -280,13 +281,10 @@ def check_machines(request: Request) -> list[str]:
 def repeat(request: Request) -> tuple[str, str]:
     """Takes over the options of a previous run, unless given anew; returns its folder, and its local base images."""
     then = json.loads(bench(ROOT, "again", request.again, *request.selection))
-    was: dict[str, str] = {}
-    words = then["own_options"]
-    while words:
-        taken = take_own(was, words)
-        if not taken:
-            raise Failure(USER, f"{request.again}: '{words[0]}' is no longer an option for your own app")
-        del words[:taken]
+    options, gone = own_parser().parse_known_args(then["own_options"])
+    if gone:
+        raise Failure(USER, f"{request.again}: '{gone[0]}' is no longer an option for your own app")
+    was = own_of(vars(options))
     taken_over = [f"--{name} {shlex.quote(was[name])}" for name in ON_HOST if name in was and name not in request.own]
     if "folder" in was and "folder" not in request.own:
         taken_over.insert(0, f"--app {shlex.quote(was['folder'])} {shlex.quote(was['app'])}")

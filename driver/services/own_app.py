@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from driver.compose import TOOLS, run_compose
-from driver.docker import CONFINED, DockerError, docker, or_failure, pipe
+from driver.docker import CONFINED, LONGEST_S, DockerError, docker, or_failure, pipe
 from driver.engines.engine import Engine
 from driver.failure import RUN, USER, Failure, say
 from driver.files import below, last_line, text_of
@@ -43,7 +43,7 @@ def build_own_services(run: Run) -> None:
     """Builds the user's Compose services that have a build section."""
     if run.own_services:
         words = ("build", "--progress", "plain", *run.own_services)
-        done = run_compose(run, *words, check=False, timeout=86400, log=run.folder / "build-own.log")
+        done = run_compose(run, *words, check=False, timeout=LONGEST_S, log=run.folder / "build-own.log")
         if done.status:
             raise Failure(USER, f"--compose: {done.last_line}")
 

@@ -59,13 +59,18 @@ def plans(file: Path) -> Iterator[tuple[str, Callable[[], Plan]]]:
 
 
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
-    """The services of a run's Compose file; JSON values are parsed, everything else is text."""
+    """The services of a run's Compose file."""
+    return services_in(run_services(matrix, services))
+
+
+def services_in(text: str) -> dict[str, dict[str, Any]]:
+    """The services of a generated Compose file."""
     found: dict[str, dict[str, Any]] = {}
-    for line in run_services(matrix, services).splitlines()[1:]:
+    for line in text.splitlines()[1:]:
         if name := re.match(r"  ([a-z0-9-]+):$", line):
             own = found.setdefault(name[1], {})
-        elif pair := re.match(r"    ([a-z_]+): ?(.*)$", line):
-            own[pair[1]] = json.loads(pair[2]) if pair[2][:1] in ('"', "{") and pair[1] != "extends" else pair[2]
+        elif pair := re.match(r"    ([a-z_]+): (.*)$", line):
+            own[pair[1]] = json.loads(pair[2])
     return found
 
 

@@ -13,7 +13,7 @@ from messages import MESSAGES
 from places import ROOT
 
 from bench.__main__ import main
-from bench.core.gone import GONE
+from bench.core.gone import gone
 
 FAULTS = MESSAGES["list"]
 
@@ -46,4 +46,4 @@ def test_preset_with_tables_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert main(["list", "--preset", "quick"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
-    assert f"presets.quick: {GONE['tables of a preset']}" in err
+    assert f"presets.quick: {gone()['tables of a preset']}" in err

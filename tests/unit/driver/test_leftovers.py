@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 from captured import Capture, refused
 from docker_calls import Docker
+from tables import rows
 
 from driver.docker import Done
 from driver.engines.dead_runs import remove_dead_runs
@@ -191,19 +192,6 @@ def test_nothing_of_a_run_under_way_is_removed(docker: Docker, clone: Path) -> N
 
 
 MADE = "2026-01-01 10:00:00 +0000 UTC"
-KNOWN = """\
-sha256:1 bench/uvicorn-asgi-py313-debian:latest 1.5MB | bench.image | service
-sha256:2 <none>:<none> 2MB | bench.image | replaced
-sha256:3 <none>:<none> 2MB | com.docker.compose.project | other
-sha256:4 shop/api:latest 2MB | bench.image bench.base.made | other
-sha256:5 bench/api:latest 2MB | com.docker.compose.project=bench com.docker.compose.project | other
-sha256:6 bench/loadgen:latest 2MB | bench.source | harness
-sha256:7 bench-python:3.13-slim 2MB | bench.base.made | base
-sha256:8 bench-python:3.12-slim 2MB | | other
-sha256:9 bench-20260101-120000-app-1-own-db:latest 2MB | com.docker.compose.project | service
-sha256:a <none>:<none> 2MB | bench.base.made | other
-sha256:b <none>:<none> 2MB | bench.base.made com.docker.compose.project=bench | replaced
-"""
 
 
 def tell_images(docker: Docker, rows: list[tuple[str, list[str]]]) -> None:
@@ -218,7 +206,7 @@ def tell_images(docker: Docker, rows: list[tuple[str, list[str]]]) -> None:
 
 
 def test_an_image_is_ours_by_its_label_and_by_its_name_where_it_has_one(docker: Docker, tmp_path: Path) -> None:
-    parts = [[part.strip() for part in line.split("|")] for line in KNOWN.splitlines()]
+    parts = rows(__file__, "images")
     young = ("sha256:c bench/flask:latest 2MB 2099-01-01 10:00:00 +0000 UTC", ["bench.image"])
     tell_images(docker, [*((f"{row} {MADE}", labels.split()) for row, labels, _ in parts), young])
     found = find_images(tmp_path)
@@ -284,7 +272,7 @@ WRONG = {
     "--build": "unknown argument '--build'; did you mean --build-cache? see --help",
     "all": "unknown argument 'all'; did you mean --all? see --help",
     "--volumes=1": "unknown argument '--volumes'; see --help",
-    "--images-older-than": "argument --images-older-than: expected one argument; see --help",
+    "--images-older-than": "--images-older-than needs a value; see --help",
     "--images-older-than -5": "argument --images-older-than: '-5' is not a number of days; see --help",
 }
 

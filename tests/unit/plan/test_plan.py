@@ -87,7 +87,9 @@ def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, mon
         reachable = reachable_bases(MATRIX, settings, local_images(str(images)))
         assert [s.base for s in services if reachable(s)] == bases
     text = compose_file(MATRIX)
-    assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")
+    assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count(
+        '"dockerfile": "alpine.Dockerfile"'
+    )
 
 
 def test_a_search_takes_its_time_once() -> None:

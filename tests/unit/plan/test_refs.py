@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import HERE, MATRIX, asked_in, selection, told
+from make_plans import HERE, MATRIX, asked_in, composed, selection, told
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.compose import run_services
 from bench.matrix.settings import read_settings
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
@@ -102,19 +101,19 @@ def test_plans_of_two_refs(make: Make) -> None:
 
 
 def test_settings_of_a_side_reach_its_containers(make: Make) -> None:
-    made = plan(make(head={"WORKERS": "3", "MEMORY": "256m"}), stacks=("aiohttp",), scenarios=("json",))
-    text = run_services(MATRIX, made.services)
-    base, head = text.split("  aiohttp-py313-debian-main:\n")[1].split("  aiohttp-py313-debian-proposed:\n")
-    assert "WORKERS" not in base and "REF" not in text
-    assert 'environment: {"WORKERS": "3"}' in head and 'mem_limit: "256m"' in head
+    plans = plan(make(head={"WORKERS": "3", "MEMORY": "256m"}), stacks=("aiohttp",), scenarios=("json",))
+    made = composed(MATRIX, plans.services)
+    head = made["aiohttp-py313-debian-proposed"]
+    assert "environment" not in made["aiohttp-py313-debian-main"]
+    assert (head["environment"], head["mem_limit"]) == ({"WORKERS": "3"}, "256m")
 
 
 def test_each_side_is_built_from_its_own_folder(make: Make, tmp_path: Path) -> None:
-    text = run_services(MATRIX, plan(make(), stacks=("aiohttp",)).services)
+    made = composed(MATRIX, plan(make(), stacks=("aiohttp",)).services)
     for number, ref in enumerate(("main", "proposed")):
-        built = text.split(f"  aiohttp-py313-debian-{ref}-{str(number) * 3}:\n")[1]
-        assert f'context: "{tmp_path}/0/{number}/services"' in built.partition("args:")[0]
-        assert f'image: "bench/aiohttp-py313-debian-{ref}-{str(number) * 3}"\n    pull_policy: never' in text
+        name = f"aiohttp-py313-debian-{ref}-{str(number) * 3}"
+        assert made[name]["build"]["context"] == f"{tmp_path}/0/{number}/services"
+        assert [one["image"] for one in made.values() if "pull_policy" in one][number] == f"bench/{name}"
 
 
 def test_a_matrix_that_cannot_be_read_names_the_ref(make: Make) -> None:
