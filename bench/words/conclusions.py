@@ -166,20 +166,14 @@ def systematic_words(ranking: Ranking) -> list[str]:
 
 def credit_words(credit: float) -> str:
     """How many requests idle services may have lost to other programs; empty if hardly any."""
-    if credit < LEAST_CREDIT:
-        return ""
-    most = f"Without other programs, idle services might have served up to {100 * credit:.0f} % more requests/s"
-    return f"{most}; their intervals include that."
+    return "" if credit < LEAST_CREDIT else SENTENCES["credit"].format(100 * credit)
 
 
 def bias_words(ranking: Ranking) -> str:
     """How far taking turns biases ratios; empty if services took no turns."""
     if ranking.rate is not None:
         return ""
-    if ranking.bias is None:
-        return "How far taking turns biases ratios was not measured in this run: the intervals leave it out."
-    shifts = f"Taking turns shifts ratios by up to {100 * ranking.bias:.1f} %, as measured in this run"
-    return f"{shifts}: all figures are corrected by it, and the intervals include how uncertain it is."
+    return SENTENCES["unknown_bias"] if ranking.bias is None else SENTENCES["bias"].format(100 * ranking.bias)
 
 
 MOST_QUESTIONS = 6
