@@ -230,9 +230,8 @@ class Kind:
 
 def kind_of(module: str, on: Callable[[Event, Service, Reads], Event | str] | None = None) -> Kind:
     """The event whose event.toml is beside this module; `on`: see `Kind`."""
-    folder = Path(module).parent
-    facts = tomllib.loads((folder / "event.toml").read_text(encoding="utf-8"))
-    each = {"name": folder.name.replace("_", "-")} | facts.pop("each", {})
+    facts = tomllib.loads(Path(module).with_name("event.toml").read_text(encoding="utf-8"))
+    each = {"name": Path(module).parent.name.replace("_", "-")} | facts.pop("each", {})
     facts["cases"] = tuple(_case(each, case) for case in facts["cases"])
     facts |= {"question": Question(facts["question"]), "losses": Losses(facts.get("losses", Losses.ASKED))}
     return Kind(**facts, **({"on": on} if on else {}))
