@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 NAMES = (
     *("reload", "stop", "killed", "hung", "recycle", "rolling", "idle-close", "overload", "slow", "connections"),
-    *("memory", "balance", "exhausted", "away"),
+    *("memory", "balance", "exhausted", "abandoned", "away"),
 )
 """In the order in which they are planned and reported."""
 
