@@ -209,7 +209,7 @@ class Losses(StrEnum):
 class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
 
-    - `on` adapts a case to a service, or says why the service cannot have it.
+    - `on` adapts a case to a service, or says why the service cannot have it. `own_app`: why a user's own app cannot.
     - `floor`: whether the event on the null server (four workers) shows what is lost without any work of a server: by
       the client, a proxy or the machine.
     - `for_good`: it stops the service, or does nothing to it, so the service is not expected to come back.
@@ -221,6 +221,7 @@ class Kind:
     scenario: str = ""
     cases: tuple[Event, ...] = ()
     on: Callable[[Event, Service, Reads], Event | str] = lambda event, service, reads: event
+    own_app: str = ""
     floor: bool = True
     question: Question | None = None
     losses: Losses = Losses.ASKED
