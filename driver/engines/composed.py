@@ -7,13 +7,13 @@ mounted read-only (bench/load/cpu_counters.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from socket import create_connection
 from time import monotonic, sleep
 
 from driver.docker import LONGEST_S, Done, run
-from driver.engines.engine import Engine, Started, State
+from driver.engines.engine import Container, Engine
 from driver.failure import RUN, Failure
 from driver.messages import Step
 
@@ -37,14 +37,14 @@ class Composed(Engine):
                     raise Failure(RUN, words) from None
                 sleep(POLL_S)
 
-    def start(self, step: Step, loadgen: bool = False) -> Started:
-        return Started(list(step.services))
+    def start(self, step: Step, loadgen: bool = False) -> dict[str, Container]:
+        return self.look(step.services)
 
-    def look(self, services: Sequence[str]) -> Mapping[str, State]:
+    def look(self, services: Sequence[str]) -> dict[str, Container]:
         """All are assumed to run."""
-        return {name: State(running=True) for name in services}
+        return dict.fromkeys(services, Container(running=True))
 
-    def state_lines(self, service: str, state: State | None = None) -> str:
+    def state_lines(self, service: str, container: Container | None = None) -> str:
         return NO_SOCKET.format("counters")
 
     def limits(self, service: str) -> str:

@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from driver.docker import DockerError, Done
@@ -20,25 +20,25 @@ from driver.run import Run
 
 
 @dataclass(frozen=True)
-class State:
-    """The state of a container."""
+class Container:
+    """What the engine knows of a container.
+
+    `pid`: of its first process, on its machine. `address`: HOST:PORT. `started_ns`: in ns since the epoch.
+    """
 
     running: bool
     oom_killed: bool = False
     restarts: int = 0
+    id: str = ""
+    image_id: str = ""
+    pid: int = 0
+    started_ns: int | None = None
+    address: str = ""
 
     def lines(self) -> str:
-        """Lines of a raw file."""
-        words = {True: "true", False: "false"}
-        return f"running {words[self.running]}\noom_killed {words[self.oom_killed]}\nrestarts {self.restarts}\n"
-
-
-@dataclass(frozen=True)
-class Container:
-    """One of several containers of a service: its HOST:PORT, and the pid of its first process on its machine."""
-
-    address: str
-    pid: int
+        """Its state, as lines of a raw file."""
+        facts = {"running": self.running, "oom_killed": self.oom_killed, "restarts": self.restarts}
+        return "".join(f"{name} {value}\n".lower() for name, value in facts.items())
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,6 @@ class End:
     told_ns: int | None = None
 
 
-@dataclass
-class Started:
-    """The containers of a step, by service. The engine's `start_log` says why one did not start."""
-
-    up: list[str] = field(default_factory=list)
-    image_id: dict[str, str] = field(default_factory=dict)
-    started_ns: dict[str, int | None] = field(default_factory=dict)
-
-
 class Engine(ABC):
     """Calls return when the work is done, or raise DockerError.
 
@@ -72,11 +63,11 @@ class Engine(ABC):
         self.run = run
 
     @abstractmethod
-    def start(self, step: Step, loadgen: bool = False) -> Started:
-        """Starts fresh containers of the step's services, and of the load generator if `loadgen`.
+    def start(self, step: Step, loadgen: bool = False) -> dict[str, Container]:
+        """Starts fresh containers of the step's services, and of the load generator if `loadgen`; those that are up.
 
-        If one of several services does not start, the others do; if the step as a whole cannot be started, none is
-        `up`.
+        If one of several services does not start, the others do; if the step as a whole cannot be started, none is up.
+        `start_log` says why one did not start.
         """
 
     def start_log(self, service: str) -> Path:
@@ -102,19 +93,19 @@ class Engine(ABC):
         """Removes their containers."""
 
     @abstractmethod
-    def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        """States, all read in one go; without containers that are gone. Targets (--target) count as running."""
+    def look(self, services: Sequence[str]) -> Mapping[str, Container]:
+        """Containers, all read in one go; without those that are gone. Targets (--target) count as running."""
 
     def is_running(self, service: str) -> bool:
         """Whether its container still runs."""
-        state = self.look([service]).get(service)
-        return state is not None and state.running
+        container = self.look([service]).get(service)
+        return container is not None and container.running
 
     @abstractmethod
-    def state_lines(self, service: str, state: State | None = None) -> str:
+    def state_lines(self, service: str, container: Container | None = None) -> str:
         """Counters and state as lines of a raw file; for a dependency only the counters.
 
-        `state`: the result of `look`, if already known.
+        `container`: the result of `look`, if already known.
         """
 
     @abstractmethod

@@ -9,7 +9,7 @@ from math import ceil
 from time import monotonic
 
 from driver.docker import DockerError
-from driver.engines.engine import Engine, Started
+from driver.engines.engine import Container, Engine
 from driver.failure import USER, Failure, warn
 from driver.files import save
 from driver.messages import Step
@@ -23,13 +23,11 @@ until words=$(curl --silent --show-error --output /dev/null --header "Host: loca
 done"""
 
 
-def started(engine: Engine, service: str) -> Started | None:
+def started(engine: Engine, service: str) -> Container | None:
     """Starts a fresh container; None if that fails."""
-    try:
-        start = engine.start(Step(id="", dir="", services=(service,), folders=()))
-    except DockerError:
-        return None
-    return start if service in start.up else None
+    with suppress(DockerError):
+        return engine.start(Step(id="", dir="", services=(service,), folders=())).get(service)
+    return None
 
 
 def patience(settings: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from captured import Capture, refused
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
 from driver.docker import INSPECTING, DockerError, Done
-from driver.engines.engine import State
+from driver.engines.engine import Container
 from driver.failure import Failure
 from driver.messages import OwnApp
 from driver.services import ready, sockets, verify
@@ -162,7 +162,7 @@ def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
 
 def test_idle_memory_is_read_once_stable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Growing(PretendEngine):
-        def state_lines(self, service: str, state: State | None = None) -> str:
+        def state_lines(self, service: str, container: Container | None = None) -> str:
             return f"cpu_usage_ns 1\nmemory_bytes {memory.pop(0)}\n"
 
     monkeypatch.setattr(verify, "sleep", lambda seconds: None)
