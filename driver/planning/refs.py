@@ -23,7 +23,7 @@ from typing import Any
 from driver.docker import LOCK, docker, end_group
 from driver.failure import EQUAL, USER, Failure, ignore_signals, say
 from driver.files import below, is_locked, save_json, text_of
-from driver.planning.matrix import REFS, TWO_REFS, app_parser, refuse_typos
+from driver.planning.matrix import REFS, TWO_REFS, Request, app_parser, refuse_typos
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -127,8 +127,8 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     for option in (word.partition("=")[0] for word in argv[2:]):
         if option in ("--resume", "--target", "--package", "--with"):
             raise Failure(USER, f"{option} does not go with two refs; see --help")
-    options, selection = app_parser("compare").parse_known_args(argv[2:])
-    return list(argv[:2]), options.app or [], selection
+    request, selection = app_parser("compare").parse_known_args(argv[2:], Request())
+    return list(argv[:2]), [*request.own.values()], selection
 
 
 def _source_of(app: Sequence[str]) -> Source:

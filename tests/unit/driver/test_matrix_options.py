@@ -40,10 +40,10 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert (request.packages, request.together) == (["a==1", "./b"], ["c==1", "./d"])
     assert request.own == {"folder": "shop", "app": "main:app", "apt": "gcc", "before": ""}
     assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
-    assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
+    assert request.machines == {"server-context": "a", "loadgen-context": "b", "server-address": "c"}
     assert read_request(["--dry-run"]).verb == "commands"
     names = read_request(["--list", "stacks"])
-    assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
+    assert (names.verb, names.listed, names.selection) == ("names", "stacks", [])
 
 
 @pytest.mark.parametrize(
