@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.arguments import Parser
-from driver.docker import answers, end_group, spawn
+from driver.docker import answers, end, spawn
 from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, plain, say
-from driver.planning.matrix import refuse_typos
+from driver.planning.matrix import two_refs
 from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -85,9 +85,7 @@ def main(argv: list[str]) -> int:
 
 def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
     """The two refs, the package's folder, and options of scripts/matrix.sh."""
-    if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
-        raise Failure(USER, "two commits are needed first: GOOD and BAD; see --help")
-    refuse_typos(argv[2:])
+    refs = two_refs(argv, "two commits are needed first: GOOD and BAD")
     parser = Parser("bisect")
     parser.add_argument("--package", action="append", default=[])
     parser.add_argument("--quiet", action="store_true")
@@ -98,7 +96,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
         raise Failure(USER, f"a bisection takes no {refused[0]}; see --help")
     if options.quiet:
         os.environ["BENCH_QUIET"] = "1"
-    return list(argv[:2]), "".join(options.package), selection
+    return refs, "".join(options.package), selection
 
 
 def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
@@ -129,7 +127,7 @@ def _measure(bisection: Bisection, commit: str, *options: str) -> Measured:
     try:
         out, errors = (text.decode(errors="replace") for text in child.communicate())
     finally:
-        end_group(child, ENDS_S)
+        end(child, ENDS_S)
     last = (errors.splitlines() or [""])[-1]
     words = re.sub(r"^(bench|matrix\.sh): ", "", last)
     return Measured(child.returncode, out, words or f"scripts/matrix.sh ended with status {child.returncode}")

@@ -164,6 +164,14 @@ def refuse_typos(argv: Sequence[str]) -> None:
             raise Failure(USER, f"unknown option '{option}'; {meant}")
 
 
+def two_refs(argv: Sequence[str], needed: str) -> list[str]:
+    """The two refs before the options; Failure with `needed` if one is missing, and if an option is mistyped."""
+    if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
+        raise Failure(USER, f"{needed}; see --help")
+    refuse_typos(argv[2:])
+    return list(argv[:2])
+
+
 def app_parser(prog: str) -> Parser:
     """Parses --app."""
     parser = Parser(prog)

@@ -18,7 +18,7 @@ from driver.docker import Done
 from driver.engines.dead_runs import remove_dead_runs
 from driver.failure import USER, Failure
 from driver.lifecycle import clean, leftovers
-from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
+from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all
 from driver.lifecycle.leftovers import remove_left, remove_run
 from driver.messages import UNFINISHED
 from driver.run import Run
@@ -291,8 +291,3 @@ def test_a_run_that_is_still_building_is_under_way(docker: Docker, clone: Path) 
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Failure, match="nothing is removed while 20260101-120000-quick is under way"):
             clean.main(["--yes"])
-
-
-@pytest.mark.parametrize(("size", "words"), [(999, "999B"), (1500, "1.5KB"), (43.4e9, "43GB"), (4e12, "4.0TB")])
-def test_a_size_is_said_as_people_do(size: float, words: str) -> None:
-    assert size_words(size) == words

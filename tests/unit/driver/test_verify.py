@@ -96,7 +96,7 @@ def test_what_a_killed_verifier_told_the_upstream_is_forgotten(tmp_path: Path, c
 def test_contract_reads_sockets_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     monkeypatch.setattr(verify, "check_sockets", lambda engine, name: engine._note("sockets", name))
-    monkeypatch.setattr(verify, "end_under_load", lambda engine, name, crowd: engine._note("ends", name))
+    monkeypatch.setattr(verify, "check_shutdown", lambda engine, name: engine._note("ends", name))
     monkeypatch.setattr(verify, "engine_of", lambda run: engine)
     monkeypatch.setattr(verify, "open_run", lambda name: engine.run)
     engine.said["summary a-run --quiet"] = Done(1, "services: 0 passed, 1 failed\n", "")
