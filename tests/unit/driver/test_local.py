@@ -17,9 +17,9 @@ from tables import cases
 
 from driver import counters
 from driver.docker import DockerError, Done, time_ns
-from driver.engines import composed, local
-from driver.engines.composed import Composed
-from driver.engines.engine import Container, End
+from driver.engines import engine as engines
+from driver.engines import local
+from driver.engines.engine import Container, End, Engine
 from driver.engines.local import LocalDocker
 from driver.engines.of_run import engine_of
 from driver.failure import Failure
@@ -243,7 +243,7 @@ def test_running_processes_are_saved_unless_too_large(engine: LocalDocker, docke
     save_running(engine, "a")
     docker.says("exec p-a-1", "x" * (running.MOST_BYTES + 1))
     save_running(engine, "a")
-    save_running(Composed(engine.run), "a")
+    save_running(Engine(engine.run), "a")
     assert not found.exists()
 
 
@@ -271,11 +271,11 @@ def test_times_of_engines(text: str, expected: int | None) -> None:
 def test_which_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(engine_of(run)) is LocalDocker
     monkeypatch.setenv("BENCH_ENGINE", "composed")
-    assert type(engine_of(replace(run, lane=2))) is Composed
+    assert type(engine_of(replace(run, lane=2))) is Engine
 
 
 def test_where_compose_has_started_all_there_is_nothing_but_the_reason(run: Run) -> None:
-    engine = Composed(run)
+    engine = Engine(run)
     assert list(engine.start(step_with("a", "b"))) == ["a", "b"]
     reason = "no Docker socket is mounted: the counters of other containers cannot be read"
     assert engine.state_lines("a") == f"null {reason}\n"
@@ -284,17 +284,17 @@ def test_where_compose_has_started_all_there_is_nothing_but_the_reason(run: Run)
 
 
 def test_a_run_of_compose_waits_until_the_database_takes_connections(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composed, "POLL_S", 0.01)
+    monkeypatch.setattr(engines, "POLL_S", 0.01)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(composed, "DATABASE", listener.getsockname())
+        monkeypatch.setattr(engines, "DATABASE", listener.getsockname())
         later = Timer(0.1, listener.listen)
         later.start()
-        Composed(run).start_dependencies()
+        Engine(run).start_dependencies()
         assert not later.is_alive()
-    monkeypatch.setattr(composed, "DATABASE_S", 0.05)
+    monkeypatch.setattr(engines, "DATABASE_S", 0.05)
     with pytest.raises(Failure, match=r"the database does not answer .*: docker-compose logs postgres"):
-        Composed(run).start_dependencies()
+        Engine(run).start_dependencies()
 
 
 TAKEN = {
@@ -445,7 +445,7 @@ def test_signal_is_sent_from_inside_the_container_or_fails(engine: LocalDocker, 
 
 
 def test_no_events_where_processes_cannot_be_seen(engine: LocalDocker, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert engine.cannot_act == "" and Composed(engine.run).cannot_act
+    assert engine.cannot_act == "" and Engine(engine.run).cannot_act
     monkeypatch.setattr(counters, "unreadable", lambda *_: "elsewhere")
     assert LocalDocker(engine.run).cannot_act == "elsewhere: its processes cannot be seen"
 

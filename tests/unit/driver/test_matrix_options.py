@@ -14,7 +14,7 @@ from unittest.mock import Mock, call
 
 import pytest
 from captured import Capture, refused
-from docker_calls import Docker, docker
+from docker_calls import Docker
 from make_plans import MATRIX
 from tables import cases, rows
 
@@ -29,7 +29,6 @@ from driver.planning.packages import _build_packages, prepare_packages
 from driver.planning.tools import words_of_build
 from driver.run import ROOT
 
-__all__ = ["docker"]
 CONTEXTS = ["--server-context", "a", "--loadgen-context", "b", "--server-address", "c"]
 
 

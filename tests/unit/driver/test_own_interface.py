@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from captured import Capture
-from docker_calls import Docker, docker
+from docker_calls import Docker
 from places import ROOT
 from tables import cases
 
@@ -21,7 +21,6 @@ from driver.failure import Failure
 from driver.planning import tools
 from driver.planning.own_app import prepare_own_app
 
-__all__ = ["docker"]
 MARK = re.compile(r" ([0-9a-f]{16})$")
 
 
