@@ -224,12 +224,21 @@ class LocalDocker(Engine):
         found = self.in_service(service, ("sh", "-c", DESCRIPTORS, "sh", *map(str, pids))).out.split()
         return len(found) if found and all(map(str.isdecimal, found)) else None
 
-    def signal(self, service: str, signal: str, pid: int) -> int | None:
-        """Sends a signal to a process of its container; DockerError if that fails.
+    def signal(self, service: str, signal: str, *pids: int, number: int = 1) -> int | None:
+        """Sends a signal to processes of a container of the service; DockerError if that fails.
 
         Returns when it was sent, in ns since the epoch; None if unknown.
         """
-        return self._kill(service, 1, signal, str(pid))
+        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
+        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
+        container, context = self.run.container(service, number), self.context_of(service)
+        words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *map(str, pids))
+        done = docker(*words, context=context, timeout=20, check=False)
+        sent_at = done.out.strip()
+        # When the main process ends at once, the kernel kills the others of its container (137), this command too.
+        if done.status and not (sent_at and done.status == 137):
+            raise DockerError(done.last_line or f"SIG{signal} was not sent")
+        return int(sent_at) if sent_at.isdigit() else None
 
     def do_to_dependency(self, name: str, verb: str) -> str:
         """Applies a verb of driver/engines/dependencies.py to a dependency; returns its new state."""
@@ -288,7 +297,7 @@ class LocalDocker(Engine):
         told_ns, stop = None, ["stop", "-t", f"{grace_s:.0f}"]
         if every_process:
             # -1: every process of the container except the main one and the one that calls `kill`.
-            told_ns = self._kill(service, number, "TERM", "1", "-1")
+            told_ns = self.signal(service, "TERM", 1, -1, number=number)
             # They have their SIGTERM: some servers end at once at a second one. SIGCONT changes nothing.
             stop += ["--signal", "CONT"]
         docker(*stop, name, context=context)
@@ -301,19 +310,6 @@ class LocalDocker(Engine):
         docker("start", self.run.container(service, number), context=self.context_of(service))
         if number == 1:
             self._pids[service] = self.container_facts(service, 1).pid
-
-    def _kill(self, service: str, number: int, signal: str, *pids: str) -> int | None:
-        """Sends a signal to processes of a container; returns when, in ns since the epoch, if known."""
-        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
-        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
-        container, context = self.run.container(service, number), self.context_of(service)
-        words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *pids)
-        done = docker(*words, context=context, timeout=20, check=False)
-        sent_at = done.out.strip()
-        # When the main process ends at once, the kernel kills the others of its container (137), this command too.
-        if done.status and not (sent_at and done.status == 137):
-            raise DockerError(done.last_line or f"SIG{signal} was not sent")
-        return int(sent_at) if sent_at.isdigit() else None
 
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
