@@ -26,7 +26,6 @@ def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tup
     kind that the run began with (`before`).
     """
     kinds = {node.role: node.kind for node in reversed(before)}
-    whose = "the run began on" if before else "the others have"
     kept, left_out = [], []
     for node in sorted(usable):
         if node.role in PAIRED and node.role not in kinds:
@@ -35,7 +34,7 @@ def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tup
         if kinds.get(node.role, node.kind) == node.kind:
             kept.append(node)
         else:
-            left_out.append(f"{node.name} ({node.role}: {node.kind}, {whose} {kinds[node.role]})")
+            left_out.append(f"{node.name} ({node.role}: {node.kind}, the run uses {kinds[node.role]})")
     return kept, left_out
 
 

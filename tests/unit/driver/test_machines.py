@@ -58,7 +58,7 @@ def test_servers_are_of_the_kind_that_most_have_and_the_others_are_named() -> No
     roles = [node("server", 1, LARGE), *ROLES]
     kept, left_out = of_largest_kinds(roles)
     assert set(kept) == set(ROLES)
-    assert left_out == [f"node-1 (server: {LARGE}, the others have {SMALL})"]
+    assert left_out == [f"node-1 (server: {LARGE}, the run uses {SMALL})"]
     assert {lane.nodes[0].kind for lane in chosen_lanes(roles, [], "198.18.0.0/24", KNOBS)} == {SMALL}
     # A resumed run keeps the kind of machine that it began with.
     before = [node("server", 9, LARGE)]
@@ -111,7 +111,7 @@ def test_a_second_support_node_takes_every_other_lane() -> None:
 def test_a_role_without_a_suitable_node_says_why() -> None:
     with pytest.raises(Failure, match=r"no node can be used as server or loadgen: scripts/swarm.sh check says why"):
         chosen_lanes(ROLES[:1], [], "198.18.0.0/24", KNOBS)
-    with pytest.raises(Failure, match=r"as server: node-4 \(server: 2 CPUs, .*, the run began on 8 CPUs"):
+    with pytest.raises(Failure, match=r"as server: node-4 \(server: 2 CPUs, .*, the run uses 8 CPUs"):
         chosen_lanes(ROLES, [node("server", 9, LARGE)], "198.18.0.0/24", KNOBS)
 
 

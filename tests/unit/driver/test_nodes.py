@@ -266,7 +266,7 @@ def test_pairs_of_nodes_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
         "2 pairs of nodes side by side: node-1 with load generator load-1; node-2 with load generator load-2",
         "left out, because figures of different nodes are not compared: "
-        f"node-6 (server: {other.kind}, the others have {KIND})",
+        f"node-6 (server: {other.kind}, the run uses {KIND})",
     ]
     assert (run.folder / "lanes.tsv").read_text() == "1\t198.18.0.0/25\t1\n2\t198.18.0.128/25\t1\n"
     second = (run.folder / "lanes/2/nodes.tsv").read_text()
