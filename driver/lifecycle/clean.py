@@ -137,7 +137,7 @@ def find_left() -> Left:
 def find_folders(root: Path) -> list[Path]:
     """Temporary folders of killed scripts, untouched for a day, and unpacked published runs."""
     results = root / "results"
-    found = [path for kind in ("app", "cost", "baseline") for path in results.glob(f".{kind}-??????")]
+    found = [path for kind in ("app", "packages") for path in results.glob(f".{kind}-????????")]
     found = [*filter(_is_left, [*found, *results.glob("published/.??????")])]
     return sorted([*found, *filter(Path.is_dir, [results / UNPACKED])])
 

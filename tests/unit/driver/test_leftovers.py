@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -234,11 +235,15 @@ def test_an_interrupted_run_keeps_its_images_and_one_with_a_report_does_not(dock
 
 def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_results_stay(clone: Path) -> None:
     old = time.time() - 2 * 86400
-    for name in (".app-abcdef", ".app-fresh1", "20260101-120000-quick", ".app", ".published"):
+    left, fresh = (Path(tempfile.mkdtemp(prefix=kind, dir=clone / "results")) for kind in (".app-", ".packages-"))
+    for name in ("20260101-120000-quick", ".app", ".published"):
         (clone / "results" / name).mkdir()
-        if name not in (".app-fresh1", ".published"):
+        if name != ".published":
             os.utime(clone / "results" / name, (old, old))
-    assert find_folders(clone) == [clone / "results/.app-abcdef", clone / "results/.published"]
+    os.utime(left, (old, old))
+    assert find_folders(clone) == [left, clone / "results/.published"]
+    os.utime(fresh, (old, old))
+    assert find_folders(clone) == sorted((left, fresh, clone / "results/.published"))
 
 
 def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Docker, clone: Path) -> None:
