@@ -206,6 +206,15 @@ class Finished:
     node: str = ""
 
 
+def cpu_list(text: str) -> list[int]:
+    """The CPU numbers of a setting, in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
+    cpus: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
 def as_json(message: Any) -> dict[str, Any]:
     """A message as a JSON object."""
     return {"schema": SCHEMA, **asdict(message)}

@@ -34,7 +34,6 @@ from bench.load.task import Step, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare
 from bench.plan.cells import CYCLE_S, blocks_of
-from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
 from bench.records.counters import clock_step_s, is_clock_step, whole
@@ -44,6 +43,7 @@ from bench.tools import TOOLS
 from bench.tools.levels import LoadKey
 from bench.tools.tool import OUTPUT, temporary
 from bench.validity.run_rules import LEAST_SUCCESSES, NoiseLimits, noise_limits_of
+from driver.messages import cpu_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def load_windows(step: Step) -> None:
     services = {measurement.service for window in windows for measurement in window}
     # Those of the run's services while they are loaded; none if run.json does not have them.
     cpus = facts.knobs.get("SERVER_CPUS", "")
-    counters = CpuCounters(_cgroups(run, services), server_cpus=frozenset(parse_list(cpus) if cpus else ()))
+    counters = CpuCounters(_cgroups(run, services), server_cpus=frozenset(cpu_list(cpus) if cpus else ()))
     retries, freezer = retries_of(run), freezer_of(run)
     workers = whole(facts.workers)
     rests_s: dict[str, float] = {}

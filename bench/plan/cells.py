@@ -12,12 +12,12 @@ from bench.core.exchange import Exchange
 from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
-from bench.plan.cpus import parse_list
 from bench.plan.event import Event
 from bench.plan.interim_looks import LOOKS, RATED
 from bench.plan.measurement import Pair, SkippedCell
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.levels import Level, LoadKey, beside, knee_level, rate_level
+from driver.messages import cpu_list
 
 # OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, BLOCK_OVERHEAD_S and
 # RATE_OVERHEAD_S only estimate how long a run takes.
@@ -370,7 +370,7 @@ def turn_tables(
         return
     compared = (cell for cell in cells if _shows_speed(cell) and not cell.alone)
     tables = grouped(compared, lambda cell: (cell.scenario, cell.tool, cell.level))
-    several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
+    several_cpus = len(cpu_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
     for group in tables.values():
         if len(group) > 1:

@@ -56,8 +56,7 @@ def role_of(service: str) -> str:
 
 def read_nodes(file: Path) -> tuple[Node, ...]:
     """The machines in a file; empty if there is no file."""
-    lines = (words for words in _words(file) if len(words) > 4)
-    return tuple(Node(role, name, context, address, kind) for role, name, context, address, kind, *_ in lines)
+    return tuple(Node(*words[:5]) for words in _words(file) if len(words) > 4)
 
 
 def nodes_of(run: Run) -> Mapping[str, Node]:

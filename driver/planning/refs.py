@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from driver.docker import LOCK, docker, end_group
+from driver.docker import LOCK, docker, end
 from driver.failure import EQUAL, USER, Failure, ignore_signals, say
 from driver.files import below, is_locked, save_json, text_of
-from driver.planning.matrix import REFS, TWO_REFS, app_parser, refuse_typos
+from driver.planning.matrix import REFS, TWO_REFS, Request, app_parser, two_refs
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -114,21 +114,19 @@ def main(argv: list[str]) -> int:
     finally:
         ignore_signals()
         if child:
-            end_group(child, ENDS_S)
+            end(child, ENDS_S)
         if folder:
             remove_refs(folder)
 
 
 def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """The two refs; folder and callable of --app, if given; options of scripts/matrix.sh."""
-    if len(argv) < 2 or not all(argv[:2]) or any(ref.startswith("-") for ref in argv[:2]):
-        raise Failure(USER, "two refs are needed, such as main WORKTREE; see --help")
-    refuse_typos(argv[2:])
+    refs = two_refs(argv, "two refs are needed, such as main WORKTREE")
     for option in (word.partition("=")[0] for word in argv[2:]):
         if option in ("--resume", "--target", "--package", "--with"):
             raise Failure(USER, f"{option} does not go with two refs; see --help")
-    options, selection = app_parser("compare").parse_known_args(argv[2:])
-    return list(argv[:2]), options.app or [], selection
+    request, selection = app_parser("compare").parse_known_args(argv[2:], Request())
+    return refs, [*request.own.values()], selection
 
 
 def _source_of(app: Sequence[str]) -> Source:

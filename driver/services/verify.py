@@ -125,7 +125,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
         return
     if (folder / "verify.json").exists():
         return
-    if (start := started(engine, service)) is None:
+    if not (container := started(engine, service)):
         leave_out(engine, service, "start")
     elif not await_answer(engine, service):
         # If it answers on its own machine, the network between the machines is to blame.
@@ -136,7 +136,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             leave_out(engine, service, "answer", patience(run.settings))
     else:
         if run.own_app:
-            save(folder / "started.txt", f"{start.started_ns.get(service) or ''} {time_ns()}\n")
+            save(folder / "started.txt", f"{container.started_ns or ''} {time_ns()}\n")
         if not contract:
             save_idle(engine, service)
             save(folder / "limits.txt", engine.limits(service))
@@ -147,7 +147,9 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             check_contract(engine, service, crowd)
         if contract and (folder / "verify.json").exists():
             check_sockets(engine, service)
-            end_under_load(engine, service, crowd)
+            # One that had to be killed while others were verified is verified again, alone.
+            if check_shutdown(engine, service) == KILLED and crowd:
+                set_aside(run, service)
     engine.stop([service])
 
 
@@ -219,12 +221,6 @@ def set_aside(run: Run, service: str) -> None:
 def is_set_aside(run: Run, service: str) -> bool:
     """Whether `set_aside` was called for it."""
     return (run.service_folder(service) / "beside").exists()
-
-
-def end_under_load(engine: Engine, service: str, crowd: bool) -> None:
-    """Checks the shutdown. A service that had to be killed while others were verified is retried alone."""
-    if check_shutdown(engine, service) == KILLED and crowd:
-        set_aside(engine.run, service)
 
 
 def check_shutdown(engine: Engine, service: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from captured import Capture, Patch, refused
-from docker_calls import Docker, docker
+from docker_calls import Docker
 
 from driver.failure import Failure
 from driver.planning.tools import described_engine
@@ -15,7 +15,6 @@ from driver.run import ROOT
 from driver.services import harness
 from driver.services.harness import NOT_BUILT, main, source_of
 
-__all__ = ["docker"]
 
 
 LACKS = {

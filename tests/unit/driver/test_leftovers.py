@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from driver.docker import Done
 from driver.engines.dead_runs import remove_dead_runs
 from driver.failure import USER, Failure
 from driver.lifecycle import clean, leftovers
-from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
+from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all
 from driver.lifecycle.leftovers import remove_left, remove_run
 from driver.messages import UNFINISHED
 from driver.run import Run
@@ -234,11 +235,15 @@ def test_an_interrupted_run_keeps_its_images_and_one_with_a_report_does_not(dock
 
 def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_results_stay(clone: Path) -> None:
     old = time.time() - 2 * 86400
-    for name in (".app-abcdef", ".app-fresh1", "20260101-120000-quick", ".app", ".published"):
+    left, fresh = (Path(tempfile.mkdtemp(prefix=kind, dir=clone / "results")) for kind in (".app-", ".packages-"))
+    for name in ("20260101-120000-quick", ".app", ".published"):
         (clone / "results" / name).mkdir()
-        if name not in (".app-fresh1", ".published"):
+        if name != ".published":
             os.utime(clone / "results" / name, (old, old))
-    assert find_folders(clone) == [clone / "results/.app-abcdef", clone / "results/.published"]
+    os.utime(left, (old, old))
+    assert find_folders(clone) == [left, clone / "results/.published"]
+    os.utime(fresh, (old, old))
+    assert find_folders(clone) == sorted((left, fresh, clone / "results/.published"))
 
 
 def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Docker, clone: Path) -> None:
@@ -291,8 +296,3 @@ def test_a_run_that_is_still_building_is_under_way(docker: Docker, clone: Path) 
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Failure, match="nothing is removed while 20260101-120000-quick is under way"):
             clean.main(["--yes"])
-
-
-@pytest.mark.parametrize(("size", "words"), [(999, "999B"), (1500, "1.5KB"), (43.4e9, "43GB"), (4e12, "4.0TB")])
-def test_a_size_is_said_as_people_do(size: float, words: str) -> None:
-    assert size_words(size) == words

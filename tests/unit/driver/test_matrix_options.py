@@ -14,7 +14,7 @@ from unittest.mock import Mock, call
 
 import pytest
 from captured import Capture, refused
-from docker_calls import Docker, docker
+from docker_calls import Docker
 from make_plans import MATRIX
 from tables import cases, rows
 
@@ -29,7 +29,6 @@ from driver.planning.packages import _build_packages, prepare_packages
 from driver.planning.tools import words_of_build
 from driver.run import ROOT
 
-__all__ = ["docker"]
 CONTEXTS = ["--server-context", "a", "--loadgen-context", "b", "--server-address", "c"]
 
 
@@ -40,10 +39,10 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert (request.packages, request.together) == (["a==1", "./b"], ["c==1", "./d"])
     assert request.own == {"folder": "shop", "app": "main:app", "apt": "gcc", "before": ""}
     assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
-    assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
+    assert request.machines == {"server-context": "a", "loadgen-context": "b", "server-address": "c"}
     assert read_request(["--dry-run"]).verb == "commands"
     names = read_request(["--list", "stacks"])
-    assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
+    assert (names.verb, names.listed, names.selection) == ("names", "stacks", [])
 
 
 @pytest.mark.parametrize(
