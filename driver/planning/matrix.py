@@ -276,7 +276,9 @@ def check_machines(request: Request) -> list[str]:
         if request.swarm:
             raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
         if len(given) < len(MACHINES):
-            raise Failure(USER, "--server-context, --loadgen-context and --server-address belong together: give all three")
+            raise Failure(
+                USER, "--server-context, --loadgen-context and --server-address belong together: give all three"
+            )
     if given or request.swarm:
         for word in words:
             option = word.partition("=")[0]

@@ -137,20 +137,25 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
     else:
         if run.own_app:
             save(folder / "started.txt", f"{container.started_ns or ''} {time_ns()}\n")
-        if not contract:
-            save_idle(engine, service)
-            save(folder / "limits.txt", engine.limits(service))
-            save_running(engine, service)
-        if run.own_app:
-            check_own_answers(engine, service)
-        else:
-            check_contract(engine, service, crowd)
-        if contract and (folder / "verify.json").exists():
-            check_sockets(engine, service)
-            # One that had to be killed while others were verified is verified again, alone.
-            if check_shutdown(engine, service) == KILLED and crowd:
-                set_aside(run, service)
+        _check_running(engine, service, crowd, contract)
     engine.stop([service])
+
+
+def _check_running(engine: Engine, service: str, crowd: bool, contract: bool) -> None:
+    folder = engine.run.service_folder(service)
+    if not contract:
+        save_idle(engine, service)
+        save(folder / "limits.txt", engine.limits(service))
+        save_running(engine, service)
+    if engine.run.own_app:
+        check_own_answers(engine, service)
+    else:
+        check_contract(engine, service, crowd)
+    if contract and (folder / "verify.json").exists():
+        check_sockets(engine, service)
+        # One that had to be killed while others were verified is verified again, alone.
+        if check_shutdown(engine, service) == KILLED and crowd:
+            set_aside(engine.run, service)
 
 
 def save_provenance(engine: Engine, service: str) -> bool:

@@ -374,9 +374,9 @@ def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
 
 def _node(name: str, paths: list[tuple[list[str], int]], least: float) -> dict[str, Any]:
     below: dict[str, list[tuple[list[str], int]]] = {}
-    for path, count in paths:
+    for path, samples in paths:
         if path:
-            below.setdefault(path[0], []).append((path[1:], count))
+            below.setdefault(path[0], []).append((path[1:], samples))
     wide = {name: those for name, those in below.items() if sum(count for _, count in those) >= least}
     node: dict[str, Any] = {"n": name, "v": sum(count for _, count in paths)}
     if wide:
