@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,7 +235,7 @@ def kind_of(module: str, on: Callable[[Event, Service, Reads], Event | str] | No
     each = {"name": Path(module).parent.name.replace("_", "-")} | facts.pop("each", {})
     facts["cases"] = tuple(_case(each, case) for case in facts["cases"])
     facts |= {"question": Question(facts["question"]), "losses": Losses(facts.get("losses", Losses.ASKED))}
-    return Kind(**facts, **({"on": on} if on else {}))
+    return replace(Kind(**facts), on=on) if on else Kind(**facts)
 
 
 def _case(each: Mapping[str, Any], own: Mapping[str, Any]) -> Event:

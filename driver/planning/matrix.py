@@ -201,7 +201,8 @@ def read_request(argv: Sequence[str]) -> Request:
         parser.add_argument(f"--{option}", type=given, dest="machines", action=Grouped)
     for option, name in PACKAGES.items():
         parser.add_argument(option, type=given, action="append", dest=name)
-    request, request.selection = parser.parse_known_args(argv, Request())
+    request = Request()
+    request.selection = parser.parse_known_args(argv, request)[1]
     if request.quiet:
         os.environ["BENCH_QUIET"] = "1"
     for option, name in PACKAGES.items():

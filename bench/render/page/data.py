@@ -309,7 +309,7 @@ def _p99(cell: Cell, latencies: LatenciesByCell) -> float | None:
 def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | None:
     """A percentile of the merged rounds of an open loop."""
     merged = merged_of(cell.records, latencies)
-    return merged and merged.percentiles_s[percentile]
+    return merged.percentiles_s[percentile] if merged else None
 
 
 def _measurements(
