@@ -25,7 +25,7 @@ from bench.run.published import PACKED
 from bench.words.conclusions import RankingText
 from bench.words.events import EventsText
 from bench.words.names import level_words, wait_words
-from bench.words.setup import day_of, machine_words
+from bench.words.setup import day_of
 
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
@@ -183,9 +183,7 @@ def topics(runs: Sequence[PublishedRun]) -> dict[str, list[Load]]:
         return max(one.services for one in (load.newest, *load.others))
 
     made.sort(key=lambda pair: -max(map(size, pair[1])))
-    return {
-        words: sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))) for words, loads in made
-    }
+    return {words: sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))) for words, loads in made}
 
 
 def _load(words: str, answers: Sequence[RunAnswers]) -> Load:

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
 
 from bench.analysis.findings import Findings
-from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
+from bench.analysis.published import along_axes, published_beside, reference_results
 from bench.analysis.services import Places, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
@@ -21,9 +20,8 @@ from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.formats import listed, number, size, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
-from bench.plan.measurement import Pair
 from bench.records.record import Record
-from bench.run.facts import Caveats, RunFacts
+from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.answers import ref_question, ref_sentences, sentences
