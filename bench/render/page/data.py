@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, count
+from itertools import combinations
 from statistics import median_low
 from typing import Any
 
@@ -69,7 +69,7 @@ def page_data(
     profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
     """What the page's scripts read, ready for JSON."""
-    words = defaultdict[str, int](count().__next__)  # each word once, by its index
+    words: defaultdict[str, int] = defaultdict(lambda: len(words))  # each word once, by its index
     cells = _cells_and_places(records)
     limits = noise_limits_of(source.facts.knobs)
     # Cells in turns show the figures of these rows.
