@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 from bench.core.files import objects_in
 from bench.core.formats import escaped, markdown_table
 from bench.core.typed import TextValue, as_plain
-from bench.records.record import FIELDS, LATENCIES, Field, Record
+from bench.records.record import LATENCIES, Record
 from bench.run.reader import Run
 from bench.stats.table_verdicts import TURNED
 
@@ -42,7 +42,7 @@ def against_best(source: Run) -> dict[Key, Row]:
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first
             best.setdefault(_table(line), str(line.get("service")))
-    verdicts: dict[Key, Row] = {}
+    verdicts = dict[tuple[str, str, str, str], Mapping[str, Any]]()
     for line in lines:
         a, b, verdict = (str(line.get(name)) for name in ("a", "b", "verdict"))
         first = best.get(_table(line))
@@ -71,7 +71,8 @@ class Column:
 
     name: str
     type: str
-    field: Field
+    text: str = ""
+    """What it says; for the fields of a record, the schema does."""
 
 
 def sql_types(record: type) -> dict[str, str]:
@@ -85,19 +86,17 @@ def sql_types(record: type) -> dict[str, str]:
 
 
 def _columns() -> Iterator[Column]:
-    yield Column("run", "VARCHAR", Field("the run's name"))
-    types = sql_types(Record)
-    for name, field in FIELDS.items():
-        for key in PARTS.get(name, ()):
-            yield Column(_part(name, key), "DOUBLE", Field(f"{field.text.partition(';')[0]}: {key}", field.unit))
+    yield Column("run", "VARCHAR", "the run's name")
+    for name, kind in sql_types(Record).items():
+        yield from (Column(_part(name, key), "DOUBLE") for key in PARTS.get(name, ()))
         if name not in PARTS:
-            yield Column(name, types[name], field)
+            yield Column(name, kind)
     core = "share of a core that the load generator needs for 1,000 requests/s"
-    yield Column("client_core_ratio", "DOUBLE", Field(core))
+    yield Column("client_core_ratio", "DOUBLE", core)
     best = "relative to the best of its table (in turns), or by p99 (common rate); from verdicts.jsonl"
-    yield Column("verdict", "VARCHAR", Field(f"verdict on the service {best}"))
+    yield Column("verdict", "VARCHAR", f"verdict on the service {best}")
     visible = "in turns, unless faster or slower: the smallest difference detectable with 90 % power"
-    yield Column("smallest_visible", "DOUBLE", Field(visible))
+    yield Column("smallest_visible", "DOUBLE", visible)
 
 
 def _part(name: str, key: str) -> str:
@@ -127,9 +126,8 @@ def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, Row]) -> It
 
 def table() -> str:
     """The columns that are no fields of a record (the schema has these), as a Markdown table for docs/exports.md."""
-    fields = {*FIELDS, *(_part(name, key) for name, keys in PARTS.items() for key in keys)}
-    lines = ((f"`{c.name}`", c.type, c.field.unit, c.field.text) for c in COLUMNS if c.name not in fields)
-    return markdown_table(("column", "type", "unit", "description"), lines) + "\n"
+    lines = ((f"`{column.name}`", column.type, column.text) for column in COLUMNS if column.text)
+    return markdown_table(("column", "type", "description"), lines) + "\n"
 
 
 def write(run: str, source: Run, records: Iterable[Record], form: str) -> bytes:
