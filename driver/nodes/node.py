@@ -56,7 +56,8 @@ def role_of(service: str) -> str:
 
 def read_nodes(file: Path) -> tuple[Node, ...]:
     """The machines in a file; empty if there is no file."""
-    return tuple(Node(*words[:5]) for words in _words(file) if len(words) > 4)
+    lines = (words for words in _words(file) if len(words) > 4)
+    return tuple(Node(role, name, context, address, kind) for role, name, context, address, kind, *_ in lines)
 
 
 def nodes_of(run: Run) -> Mapping[str, Node]:

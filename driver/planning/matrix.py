@@ -201,7 +201,8 @@ def read_request(argv: Sequence[str]) -> Request:
         parser.add_argument(f"--{option}", type=given, dest="machines", action=Grouped)
     for option, name in PACKAGES.items():
         parser.add_argument(option, type=given, action="append", dest=name)
-    request, request.selection = parser.parse_known_args(argv, Request())
+    request = Request()
+    _, request.selection = parser.parse_known_args(argv, request)
     if request.quiet:
         os.environ["BENCH_QUIET"] = "1"
     for option, name in PACKAGES.items():
@@ -276,7 +277,8 @@ def check_machines(request: Request) -> list[str]:
         if request.swarm:
             raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
         if len(given) < len(MACHINES):
-            raise Failure(USER, "--server-context, --loadgen-context and --server-address belong together: give all three")
+            together = "--server-context, --loadgen-context and --server-address"
+            raise Failure(USER, f"{together} belong together: give all three")
     if given or request.swarm:
         for word in words:
             option = word.partition("=")[0]

@@ -147,9 +147,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             check_contract(engine, service, crowd)
         if contract and (folder / "verify.json").exists():
             check_sockets(engine, service)
-            # One that had to be killed while others were verified is verified again, alone.
-            if check_shutdown(engine, service) == KILLED and crowd:
-                set_aside(run, service)
+            end_under_load(engine, service, crowd)
     engine.stop([service])
 
 
@@ -221,6 +219,12 @@ def set_aside(run: Run, service: str) -> None:
 def is_set_aside(run: Run, service: str) -> bool:
     """Whether `set_aside` was called for it."""
     return (run.service_folder(service) / "beside").exists()
+
+
+def end_under_load(engine: Engine, service: str, crowd: bool) -> None:
+    """Checks the shutdown. A service that had to be killed while others were verified is retried alone."""
+    if check_shutdown(engine, service) == KILLED and crowd:
+        set_aside(engine.run, service)
 
 
 def check_shutdown(engine: Engine, service: str) -> int:

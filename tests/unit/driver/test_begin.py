@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from captured import Capture, refused
 from pretend_engine import PretendEngine, made_run, pretend_docker
-
 from tables import rows
+
 from driver.docker import CONFINED, Done
 from driver.failure import Failure
 from driver.lifecycle import begin
@@ -198,8 +198,6 @@ def test_app_is_tried_in_the_first_image(tmp_path: Path, monkeypatch: pytest.Mon
     assert begun(engine, monkeypatch) == [f"{builds}b c d", *volumes, *before]
 
 
-
-
 @pytest.mark.parametrize(("broken", "there", "order"), rows(__file__, "orders"))
 def test_the_first_image_is_the_first_that_is_there_or_can_be_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, there: str, order: list[str]
@@ -234,8 +232,6 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
     assert (told.count("rm --force --volumes bench-a-run-own-redis-1\n"), told.count("./load rows")) == (times, times)
     # The processes of new containers are looked up.
     assert engine.calls()[-1] == "revive"
-
-
 
 
 @pytest.mark.parametrize(("script", "words"), rows(__file__, "app_errors"))
@@ -278,8 +274,6 @@ def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path
         engine.said[log] = Done(0, said, "")
         with pytest.raises(Failure, match=rf"^GET / gives 500{words}$"):
             own_app.record_answers(engine, APP, "c")
-
-
 
 
 @pytest.mark.parametrize(("line", "names"), rows(__file__, "last_lines"))

@@ -15,8 +15,6 @@ from driver.run import ROOT
 from driver.services import harness
 from driver.services.harness import NOT_BUILT, main, source_of
 
-
-
 LACKS = {
     "docker": [],
     "podman": ["podman: containers can reach this host's ports"],

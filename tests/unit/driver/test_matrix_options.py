@@ -318,8 +318,6 @@ def test_lock_is_reused_for_the_same_requirements(project: Path, docker: Docker,
     assert not folder.exists()
 
 
-
-
 @pytest.mark.parametrize(("files", "told", "words"), rows(__file__, "failed_builds"))
 def test_failed_builds(project: Path, docker: Docker, files: dict[str, str], told: str, words: str) -> None:
     target = "app-wheels" if "projects.txt" in files else "app-lock"

@@ -67,8 +67,6 @@ def test_releases_and_ladders(repository: Path, spec: str, kind: str, releases: 
     assert (text(item, "kind"), text(item, "releases").splitlines()) == (kind, releases)
 
 
-
-
 @pytest.mark.parametrize(("spec", "words"), cases(dict(rows(__file__, "not_there"))))
 def test_what_is_not_there_is_refused_by_name(repository: Path, spec: str, words: str) -> None:
     Path("plain").mkdir()
