@@ -202,7 +202,7 @@ def read_request(argv: Sequence[str]) -> Request:
     for option, name in PACKAGES.items():
         parser.add_argument(option, type=given, action="append", dest=name)
     request = Request()
-    request.selection = parser.parse_known_args(argv, request)[1]
+    _, request.selection = parser.parse_known_args(argv, request)
     if request.quiet:
         os.environ["BENCH_QUIET"] = "1"
     for option, name in PACKAGES.items():
@@ -277,9 +277,8 @@ def check_machines(request: Request) -> list[str]:
         if request.swarm:
             raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
         if len(given) < len(MACHINES):
-            raise Failure(
-                USER, "--server-context, --loadgen-context and --server-address belong together: give all three"
-            )
+            together = "--server-context, --loadgen-context and --server-address"
+            raise Failure(USER, f"{together} belong together: give all three")
     if given or request.swarm:
         for word in words:
             option = word.partition("=")[0]

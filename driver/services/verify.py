@@ -137,25 +137,18 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
     else:
         if run.own_app:
             save(folder / "started.txt", f"{container.started_ns or ''} {time_ns()}\n")
-        _check_running(engine, service, crowd, contract)
+        if not contract:
+            save_idle(engine, service)
+            save(folder / "limits.txt", engine.limits(service))
+            save_running(engine, service)
+        if run.own_app:
+            check_own_answers(engine, service)
+        else:
+            check_contract(engine, service, crowd)
+        if contract and (folder / "verify.json").exists():
+            check_sockets(engine, service)
+            end_under_load(engine, service, crowd)
     engine.stop([service])
-
-
-def _check_running(engine: Engine, service: str, crowd: bool, contract: bool) -> None:
-    folder = engine.run.service_folder(service)
-    if not contract:
-        save_idle(engine, service)
-        save(folder / "limits.txt", engine.limits(service))
-        save_running(engine, service)
-    if engine.run.own_app:
-        check_own_answers(engine, service)
-    else:
-        check_contract(engine, service, crowd)
-    if contract and (folder / "verify.json").exists():
-        check_sockets(engine, service)
-        # One that had to be killed while others were verified is verified again, alone.
-        if check_shutdown(engine, service) == KILLED and crowd:
-            set_aside(engine.run, service)
 
 
 def save_provenance(engine: Engine, service: str) -> bool:
@@ -226,6 +219,12 @@ def set_aside(run: Run, service: str) -> None:
 def is_set_aside(run: Run, service: str) -> bool:
     """Whether `set_aside` was called for it."""
     return (run.service_folder(service) / "beside").exists()
+
+
+def end_under_load(engine: Engine, service: str, crowd: bool) -> None:
+    """Checks the shutdown. A service that had to be killed while others were verified is retried alone."""
+    if check_shutdown(engine, service) == KILLED and crowd:
+        set_aside(engine.run, service)
 
 
 def check_shutdown(engine: Engine, service: str) -> int:
