@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def write_file(path: Path, data: str | bytes) -> None:
     """Write atomically; an error names the file."""
     try:
+        os.stat(path.parent)  # `save` would make it
         save(path, data)
     except OSError as error:
         error.filename = str(path)
