@@ -244,13 +244,13 @@ def kind_of(module: str, on: Adapts = _as_it_is) -> Kind:
     return Kind(**facts, on=on)
 
 
-def _case(each: Mapping[str, Any], own: Mapping[str, Any]) -> Event:
+def _case(each: Mapping[str, Any], case: Mapping[str, Any]) -> Event:
     """A case as event.toml has it; `easy_s`: seconds of an easy load, `of_capacity`: only the capacity limits its load.
 
     `each`: what all cases have, unless they say otherwise.
     """
-    entry = {**each, **own}
-    environment = each.get("environment", {}) | own.get("environment", {})
+    entry = {**each, **case}
+    environment = each.get("environment", {}) | case.get("environment", {})
     if easy_s := entry.pop("easy_s", None):
         entry["phases"] = [{"share": EASY, "seconds": easy_s}]
         environment = {"TELL_PID": "1"} | environment

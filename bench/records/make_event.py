@@ -51,9 +51,9 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
         detail="not measured",
     )
     folder = f"{run}/{planned.dir}"
-    told = read_or_none(EventReport, as_object(read_bytes(f"{folder}/{EVENTS}") or b"")) or NOTHING
-    if told.cannot:
-        return replace(record, ended=Ended.CANNOT, detail=told.cannot)
+    report = read_or_none(EventReport, as_object(read_bytes(f"{folder}/{EVENTS}") or b"")) or NOTHING
+    if report.cannot:
+        return replace(record, ended=Ended.CANNOT, detail=report.cannot)
     if raw.meta is None:
         return record
     if raw.meta.get("outcome") != "measured":
@@ -66,7 +66,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
     needing = [row for row in log if row.kind.startswith(NEEDS)]
     others = [row for row in log if not row.kind.startswith(NEEDS)]
     said = (read_bytes(f"{folder}/{PROXY}") or b"").decode(errors="replace").splitlines()
-    window = Window(event, raw.tool, told, others, slow, needing, said, folder_bytes(run, planned.service))
+    window = Window(event, raw.tool, report, others, slow, needing, said, folder_bytes(run, planned.service))
     return _measured(record, window, capacity if isinstance(capacity, float) else None)
 
 
