@@ -115,17 +115,17 @@ def _service(
     elif service.package:
         args["PACKAGE"] = service.package
     build = {"context": service.context or folder or ".", "dockerfile": base.dockerfile, "args": args}
-    if own := service.framework.own:
+    if app := service.framework.own:
         # What it does not ask for would hide what it forgets, and contradict what it pins.
-        args |= {"SERVER_BASE": "bare"} | ({"APT": own.apt} if own.apt else {})
-        lock = f"{locks}{own.lock_suffix}/{python_label(service.python)}"
-        contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": lock}
+        args |= {"SERVER_BASE": "bare"} | ({"APT": app.apt} if app.apt else {})
+        lock = f"{locks}{app.lock_suffix}/{python_label(service.python)}"
+        contexts = {"app-source": app.source.replace("$", "$$"), "app-locks": lock}
         build |= {"target": "own-app", "additional_contexts": contexts}
     elif service.wheel:
         build |= {"target": "with-package", "additional_contexts": {"package-wheels": service.wheel}}
     keys = {
         **_extended(service, folder),
-        "image": service.image if own else f"bench/{alias}",
+        "image": service.image if app else f"bench/{alias}",
         "build": build,
         "environment": _environment(service),
         "networks": {"bench": {"aliases": [alias]}} if chosen else {},

@@ -173,7 +173,7 @@ def read_request(argv: Sequence[str]) -> Request:
         parser.add_argument(option, action="store_true")
     parser.add_argument("--list", nargs="?", const="")
     for option in ("--resume", "--again"):
-        parser.add_argument(option, type=given, default="", help="the name of a run")
+        parser.add_argument(option, type=given, help="the name of a run")
     for option in MACHINES:
         parser.add_argument(option, type=given, dest=option)
     for option, name in PACKAGES.items():
@@ -195,8 +195,8 @@ def read_request(argv: Sequence[str]) -> Request:
         together=options.together,
         own=own_of(values),
         machines={option: values[option] for option in MACHINES if values[option]},
-        resume=options.resume,
-        again=options.again,
+        resume=options.resume or "",
+        again=options.again or "",
         swarm=options.swarm,
         set_up=options.setup,
     )

@@ -19,8 +19,9 @@ from places import ROOT
 from bench.core.errors import EqualSides, UserError
 from bench.matrix.compose import environment_of
 from bench.matrix.flags import flag_words, parse_flags
-from bench.matrix.knobs import ALLOWED, LIMITS
+from bench.matrix.knobs import LIMITS
 from bench.matrix.model import Service
+from bench.matrix.settings import allowed
 from bench.matrix.start_command import START
 from bench.run.process import MOST_BYTES, RUNNING, Running, running_of
 from bench.run.reader import read_service
@@ -80,7 +81,7 @@ def executed(service: Service, stubs: Path) -> tuple[list[str], dict[str, str]]:
 
 def knobs_of(server: str) -> Iterator[str]:
     """Every knob that a server may have: the usual ones, the variables in its files and its flags as variables."""
-    yield from ALLOWED
+    yield from allowed("knobs")
     start = (ROOT / "services/servers" / server / "start").read_text()
     for text in (start, *(path.read_text() for path in (ROOT / "services/common").glob("*.py"))):
         yield from re.findall(r"""(?:\$\{?|environ\["|get\(")([A-Z][A-Z_]+)\b""", text)
