@@ -30,7 +30,7 @@ class Parser(ArgumentParser):
 
 
 def given(text: str) -> str:
-    """Argument type: a text that is not empty."""
-    if not text:
+    """Argument type: a text that is neither empty nor an option, which some versions of argparse take for a value."""
+    if not text or text.startswith("-"):
         raise ArgumentTypeError("expected a value")
     return text

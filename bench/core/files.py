@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def write_file(path: Path, data: str | bytes) -> None:
-    """Write atomically; an error names the file."""
+    """Write atomically into a folder that there is; an error names the file."""
     try:
+        path.parent.stat()
         save(path, data)
     except OSError as error:
         error.filename = str(path)
