@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_file(path: Path, data: str | bytes) -> None:
-    """Write atomically; an error names the file."""
+    """Write atomically into a folder that there is; an error names the file."""
     try:
         os.stat(path.parent)  # `save` would make it
         save(path, data)
