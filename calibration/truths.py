@@ -192,8 +192,9 @@ class Result:
     @property
     def holds(self) -> bool:
         """Whether nothing is impossible, too low or missing, and chance can explain all false verdicts."""
-        faults = sum(map(self.count, (Window.impossible, Window.inflated, Window.too_low)))
-        return not faults and not self.missing and self.share >= self.truth.share and (self.truth.same is Same.BY_CHANCE or not self.false)
+        faults = self.missing + sum(map(self.count, (Window.impossible, Window.inflated, Window.too_low)))
+        false = 0 if self.truth.same is Same.BY_CHANCE else self.false
+        return not faults and not false and self.share >= self.truth.share
 
     def excesses(self) -> Iterator[tuple[bool, str]]:
         """Each window above the possible maximum: whether only its speed is, and a line about it."""

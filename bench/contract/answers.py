@@ -241,9 +241,7 @@ _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     "simple-request": lambda n, body: _upstream_delay(n),
     "create-data": lambda n, body: _value({"created": clamp(n)}),
     **dict.fromkeys(("db-raw", "db-orm"), lambda n, body: _worlds()),
-    **dict.fromkeys(
-        ("queries-raw", "queries-orm", "updates-raw", "updates-orm"), lambda n, body: _worlds(clamp(n))
-    ),
+    **dict.fromkeys(("queries-raw", "queries-orm", "updates-raw", "updates-orm"), lambda n, body: _worlds(clamp(n))),
     **dict.fromkeys(("fortunes-raw", "fortunes-orm"), lambda n, body: _fortunes()),
     "echo": lambda n, body: _value({**strict_json(body), "received": len(strict_json(body))}),
 }

@@ -42,7 +42,7 @@ def against_best(source: Run) -> dict[Key, Row]:
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first
             best.setdefault(_table(line), str(line.get("service")))
-    verdicts = {}
+    verdicts = dict[tuple[str, str, str, str], Mapping[str, Any]]()
     for line in lines:
         a, b, verdict = (str(line.get(name)) for name in ("a", "b", "verdict"))
         first = best.get(_table(line))

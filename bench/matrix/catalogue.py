@@ -23,17 +23,17 @@ def catalogue_file(matrix: Matrix) -> str:
     offered = [s for s in matrix.services if not s.skip]
     template = environment(Path(__file__).parent).get_template("catalogue.md.jinja")
     return template.render(
-            matrix=matrix,
-            stacks=len({s.stack for s in offered}),
-            services=len(offered),
-            counts=", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases),
-            documented=", ".join(f"`{s.name}`" for s in matrix.servers.values() if s.notes and s.notes.documented),
-            table=_table,
-            servers=_servers(matrix),
-            frameworks=_frameworks(matrix),
-            python_columns=("Python", *(f"services on {base}" for base in matrix.bases)),
-            pythons=_pythons(matrix),
-            skips=_skips(matrix),
+        matrix=matrix,
+        stacks=len({s.stack for s in offered}),
+        services=len(offered),
+        counts=", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases),
+        documented=", ".join(f"`{s.name}`" for s in matrix.servers.values() if s.notes and s.notes.documented),
+        table=_table,
+        servers=_servers(matrix),
+        frameworks=_frameworks(matrix),
+        python_columns=("Python", *(f"services on {base}" for base in matrix.bases)),
+        pythons=_pythons(matrix),
+        skips=_skips(matrix),
     )
 
 

@@ -205,11 +205,19 @@ class Losses(StrEnum):
     """A closed loop only sends what is answered, and services that reload all the time do so together."""
 
 
+Adapts = Callable[["Event", "Service", "Reads"], "Event | str"]
+"""Adapts a case to a service, or says why the service cannot have it."""
+
+
+def _as_it_is(event: Event, service: Service, reads: Reads) -> Event:
+    return event
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
 
-    - `on` adapts a case to a service, or says why the service cannot have it.
+    - `own_app`: why a user's own app cannot have it; empty if it can.
     - `floor`: whether the event on the null server (four workers) shows what is lost without any work of a server: by
       the client, a proxy or the machine.
     - `for_good`: it stops the service, or does nothing to it, so the service is not expected to come back.
@@ -220,7 +228,8 @@ class Kind:
     title: str = ""
     scenario: str = ""
     cases: tuple[Event, ...] = ()
-    on: Callable[[Event, Service, Reads], Event | str] = lambda event, service, reads: event
+    on: Adapts = _as_it_is
+    own_app: str = ""
     floor: bool = True
     question: Question | None = None
     losses: Losses = Losses.ASKED
@@ -228,14 +237,13 @@ class Kind:
     queues: bool = False
 
 
-def kind_of(module: str, on: Callable[[Event, Service, Reads], Event | str] | None = None) -> Kind:
+def kind_of(module: str, on: Adapts = _as_it_is) -> Kind:
     """The event whose event.toml is beside this module; `on`: see `Kind`."""
-    folder = Path(module).parent
-    facts = tomllib.loads((folder / "event.toml").read_text(encoding="utf-8"))
-    each = {"name": folder.name.replace("_", "-")} | facts.pop("each", {})
+    facts = tomllib.loads(Path(module).with_name("event.toml").read_text(encoding="utf-8"))
+    each = {"name": Path(module).parent.name.replace("_", "-")} | facts.pop("each", {})
     facts["cases"] = tuple(_case(each, case) for case in facts["cases"])
     facts |= {"question": Question(facts["question"]), "losses": Losses(facts.get("losses", Losses.ASKED))}
-    return Kind(**facts, **({"on": on} if on else {}))
+    return Kind(**facts, on=on)
 
 
 def _case(each: Mapping[str, Any], own: Mapping[str, Any]) -> Event:

@@ -27,7 +27,8 @@ def counts_table(events: EventsText) -> Table:
     """Events down and services across; for many services, the other way round, and without details."""
     rounds = events.table.rounds
     tested = any(row.row.contrasts for row in events.rows) and rounds >= LEAST_ROUNDS
-    how = NOTES["events"] + NOTES["tested"].format(rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE) * tested
+    words = (rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE)
+    how = " ".join([NOTES["events"], *([NOTES["tested"].format(*words)] if tested else [])])
     notes = (how, *_at_once(events), *events.aside, *([NOTES["floor"]] if "null" in events.table.services else []))
 
     def cell(service: str) -> Callable[[EventRowText], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -131,11 +131,11 @@ def grid_columns(grid: Grid) -> list[str]:
 def grid_table(text: RankingText, grid: Grid) -> Table:
     """All kinds of figures in one table."""
     names = ("", knob_words(grid.down), *grid_columns(grid))
-    rows = (
-        ("" if place else figures.name, name, *(f"{cell.text} {cell.mark}".rstrip() if cell else NOTHING for cell in cells))
-        for figures in grid_figures(text, grid)
-        for place, (name, cells) in enumerate(figures.rows)
-    )
+    rows = []
+    for figures in grid_figures(text, grid):
+        for place, (name, cells) in enumerate(figures.rows):
+            words = (f"{cell.text} {cell.mark}".rstrip() if cell else NOTHING for cell in cells)
+            rows.append(("" if place else figures.name, name, *words))
     return Table(grid_title(text, grid), names, tuple(rows), tuple(place < 2 for place in range(len(names))))
 
 
@@ -166,7 +166,8 @@ def _ladder(text: RankingText, ladder: Ladder) -> tuple[Table, LadderPicture]:
         Column("verdict", lambda name: written(steps.get(name), lambda step: step.verdict), left=True),
         Column("remarks", lambda name: text.notes[name] or NOTHING, left=True, optional=True),
     ]
-    return table_of(title, columns, versions), _ladder_picture(title, ranking, versions, [rows[name] for name in ranked])
+    picture = _ladder_picture(title, ranking, versions, [rows[name] for name in ranked])
+    return table_of(title, columns, versions), picture
 
 
 def _ladder_picture(

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
 
 from bench.analysis.findings import Findings
-from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
+from bench.analysis.published import along_axes, published_beside, reference_results
 from bench.analysis.services import Places, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
@@ -21,9 +20,8 @@ from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.formats import listed, number, size, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
-from bench.plan.measurement import Pair
 from bench.records.record import Record
-from bench.run.facts import Caveats, RunFacts
+from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.answers import ref_question, ref_sentences, sentences
@@ -166,20 +164,14 @@ def systematic_words(ranking: Ranking) -> list[str]:
 
 def credit_words(credit: float) -> str:
     """How many requests idle services may have lost to other programs; empty if hardly any."""
-    if credit < LEAST_CREDIT:
-        return ""
-    most = f"Without other programs, idle services might have served up to {100 * credit:.0f} % more requests/s"
-    return f"{most}; their intervals include that."
+    return "" if credit < LEAST_CREDIT else SENTENCES["credit"].format(100 * credit)
 
 
 def bias_words(ranking: Ranking) -> str:
     """How far taking turns biases ratios; empty if services took no turns."""
     if ranking.rate is not None:
         return ""
-    if ranking.bias is None:
-        return "How far taking turns biases ratios was not measured in this run: the intervals leave it out."
-    shifts = f"Taking turns shifts ratios by up to {100 * ranking.bias:.1f} %, as measured in this run"
-    return f"{shifts}: all figures are corrected by it, and the intervals include how uncertain it is."
+    return SENTENCES["unknown_bias"] if ranking.bias is None else SENTENCES["bias"].format(100 * ranking.bias)
 
 
 MOST_QUESTIONS = 6

@@ -8,6 +8,7 @@ from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, Tabl
 from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural
 from bench.words.changes import change_of
 from bench.words.order import allowed_words
+from bench.words.texts import SENTENCES
 
 LOWEST, MAYBE = "lowest", "lowest?"
 
@@ -108,16 +109,15 @@ def notes(latency: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     """What the columns of a table leave out: the load, and why services have no figure."""
     if not latency.percentiles:
         return  # the sentence says why
-    names = [str(one.metric) for one in latency.percentiles]
     core = latency.client_core_ratio
-    needs = "" if core is None else f" {latency.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
-    rate = rate_words(latency, labels)
-    yield (
-        f"Latency ({', '.join(names)}): {latency.tool} loads the services one at a time with {rate},"
-        f" on schedule regardless of the responses (open loop); {_rounds(latency, labels)} merged, while"
-        f" differences compare the percentiles of each round.{needs} {MAYBE}: no"
-        f" significant difference from the lowest ({100 * latency.confidence:.3g} % confidence, corrected for all"
-        " comparisons of a percentile)."
+    yield SENTENCES["latency"].format(
+        percentiles=", ".join(str(one.metric) for one in latency.percentiles),
+        tool=latency.tool,
+        rate=rate_words(latency, labels),
+        rounds=_rounds(latency, labels),
+        needs="" if core is None else f" {latency.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s.",
+        maybe=MAYBE,
+        confidence=100 * latency.confidence,
     )
     yield from (f"{words}." for words in _bounds(latency.percentiles, labels))
     yield from _none_of(latency.percentiles, labels)

@@ -15,6 +15,7 @@ from bench.analysis.tables.ranking import Ceiling, Compared, Contrast, Metric, R
 from bench.core.formats import listed, plural, size
 from bench.stats.table_verdicts import EQUAL, NO_WINNER
 from bench.words.changes import CPU, LITTLE, Change, change_of, change_words
+from bench.words.texts import SENTENCES
 
 PLURAL = " workers"
 
@@ -95,10 +96,8 @@ def open_words(
 
 def ceiling_words(ceiling: Ceiling) -> str:
     """What keeps the first services together, and how many connections would separate them."""
-    allowed = f"{ceiling.connections} connections allow {ceiling.rate:,.0f} requests/s with this wait"
-    served = f"the first {ceiling.services} served {100 * ceiling.share:.0f} % of that or more"
-    more = f"About {separating_connections(ceiling):,} connections would keep the fastest busy and could separate them"
-    return f"The load is the limit: {allowed}, and {served}, at most {100 * ceiling.busy:.0f} % busy. {more}."
+    enough, shares = separating_connections(ceiling), {"share": 100 * ceiling.share, "busy": 100 * ceiling.busy}
+    return SENTENCES["ceiling"].format(at=ceiling, enough=enough, **shares)
 
 
 def separating_connections(ceiling: Ceiling) -> int:

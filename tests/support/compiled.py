@@ -13,7 +13,6 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -14,8 +14,8 @@ from bench.analysis.cells.cell import cells_of
 from bench.analysis.cells.compared import is_knee
 from bench.analysis.tables.observations import CONFIDENCE
 from bench.plan.measurement import IN_BLOCKS
-from bench.records.outcome import NOT_RUN
 from bench.records.file import read_records
+from bench.records.outcome import NOT_RUN
 from bench.records.record import Record
 from bench.stats.estimates import t_quantile
 from bench.words.cells import rate_words

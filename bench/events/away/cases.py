@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bench.plan.event import kind_of
-from bench.plan.event_dependencies import not_of_own_apps
 
-CASES = kind_of(__file__, not_of_own_apps)
+CASES = kind_of(__file__)
 FIRST = CASES.cases[0]
 GONE_S, BACK_S = (action.at_s for action in FIRST.actions)
 AWAY_S, AFTER_S = BACK_S - GONE_S, FIRST.seconds - BACK_S

@@ -7,7 +7,6 @@ from dataclasses import replace
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Service
 from bench.plan.event import BEFORE_S, EASY, Event, Phase, kind_of
-from bench.plan.event_dependencies import OWN_APP
 
 HOLD_S = 1.5
 """Seconds that a request of a burst holds its place."""
@@ -41,8 +40,6 @@ def _exhausted(event: Event, service: Service, reads: Reads) -> Event | str:
 
 def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
     """Why this service cannot have the event; empty if it can. `threads`: whether its server has a thread pool."""
-    if service.framework.own:
-        return OWN_APP
     if (event.needs and event.needs.scenario) or service.framework.pool:
         return ""
     if service.server.style == "async":

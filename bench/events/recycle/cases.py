@@ -14,5 +14,4 @@ def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
 
 
 CASES = kind_of(__file__, _recycled)
-RECYCLED, NEVER = (one.case for one in CASES.cases)
-MAX_REQUESTS = int(CASES.cases[0].environment["MAX_REQUESTS"])
+_, NEVER = (one.case for one in CASES.cases)

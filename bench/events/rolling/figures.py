@@ -12,14 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from bench.core.files import text_of
 from bench.records.event_window import EventFigures, Figures, Window
 
 KILLED = 137
 """The exit status of a container that Docker had to kill."""
-CAUSES: Mapping[str, Mapping[str, Any]] = tomllib.loads(text_of(Path(__file__).with_name("causes.toml")))
+CAUSES: Mapping[str, Mapping[str, Sequence[str]]] = tomllib.loads(text_of(Path(__file__).with_name("causes.toml")))
 REQUEST = "request|"
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bench.analysis.events import EventCell
 from bench.core.formats import plural
-from bench.events.rolling.cases import CASES, WAIT, WAIT_S
-from bench.events.rolling.figures import CAUSES
-from bench.plan.event import EventCase
-from bench.words.event_words import EventWords, seconds_of
+from bench.words.event_words import EventWords, seconds_of, texts_of
 
+TEXTS = texts_of(__file__)
+CAUSES: Mapping[str, str] = TEXTS.pop("causes")
 BAD_STATUS = re.compile(r"(proxy|server)_5\d\d")
-WAITING = f"with a pre-stop wait of {WAIT_S:g} s"
 
 
 def _details(cell: EventCell) -> Iterator[str]:
@@ -34,18 +32,8 @@ def _details(cell: EventCell) -> Iterator[str]:
 
 def _causes(cell: EventCell, *names: str) -> str:
     """`3 no container left, 1 reset`: the figures of these names by cause."""
-    counts = {cause: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause in CAUSES}
-    return ", ".join(f"{count:,.0f} {CAUSES[cause]['words']}" for cause, count in counts.items() if count)
+    counts = {words: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause, words in CAUSES.items()}
+    return ", ".join(f"{count:,.0f} {words}" for words, count in counts.items() if count)
 
 
-WORDS = EventWords(
-    subject="a rolling restart of {}",
-    cases={one.case: one.case.text.replace(WAIT, f" {WAITING}") for one in CASES.cases},
-    reliefs={
-        EventCase(one.case.text.removesuffix(WAIT)): (one.case, WAITING)
-        for one in CASES.cases
-        if one.case.text.endswith(WAIT)
-    },
-    outage="in a rolling restart",
-    details=_details,
-)
+WORDS = EventWords(**TEXTS, details=_details)

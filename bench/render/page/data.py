@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, count
+from itertools import combinations
 from statistics import median_low
 from typing import Any
 
@@ -69,7 +69,7 @@ def page_data(
     profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
     """What the page's scripts read, ready for JSON."""
-    words = defaultdict[str, int](count().__next__)  # each word once, by its index
+    words: defaultdict[str, int] = defaultdict(lambda: len(words))  # each word once, by its index
     cells = _cells_and_places(records)
     limits = noise_limits_of(source.facts.knobs)
     # Cells in turns show the figures of these rows.
@@ -309,7 +309,7 @@ def _p99(cell: Cell, latencies: LatenciesByCell) -> float | None:
 def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | None:
     """A percentile of the merged rounds of an open loop."""
     merged = merged_of(cell.records, latencies)
-    return merged and merged.percentiles_s[percentile]
+    return merged.percentiles_s[percentile] if merged else None
 
 
 def _measurements(
@@ -374,9 +374,9 @@ def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
 
 def _node(name: str, paths: list[tuple[list[str], int]], least: float) -> dict[str, Any]:
     below: dict[str, list[tuple[list[str], int]]] = {}
-    for path, count in paths:
+    for path, samples in paths:
         if path:
-            below.setdefault(path[0], []).append((path[1:], count))
+            below.setdefault(path[0], []).append((path[1:], samples))
     wide = {name: those for name, those in below.items() if sum(count for _, count in those) >= least}
     node: dict[str, Any] = {"n": name, "v": sum(count for _, count in paths)}
     if wide:

@@ -10,8 +10,8 @@ import pytest
 from captured import Capture, printed
 from make_plans import MATRIX
 from places import ROOT
-
 from tables import rows
+
 from bench.cli.verify import summary_verb
 from bench.contract.results import Skipped, compare
 from bench.contract.sockets import OPTIONS
@@ -154,8 +154,6 @@ def test_what_was_read_replaces_own_and_nothing_else() -> None:
     written = with_own(TABLE, {"other": {"backlog": 7, "nodelay": 0}})
     assert written == TABLE.replace("own = {}", "own = {backlog=7, nodelay=0}")
     assert with_own(TABLE, {}) == TABLE
-
-
 
 
 @pytest.mark.parametrize(("before", "after"), rows(__file__, "faults"))

@@ -36,13 +36,11 @@ def test_flags_are_words_of_a_shell() -> None:
     assert parse_flags("gunicorn-*:--reload   --env 'A=b c'") == Flags("gunicorn-*", "--reload --env 'A=b c'")
 
 
-
-
-@pytest.mark.parametrize(("text", "words"), [*cases(dict(rows(__file__, "no_flags"))), (f"uvicorn: --x {'y' * 400}", "the limit is 400")])
+@pytest.mark.parametrize(
+    ("text", "words"), [*cases(dict(rows(__file__, "no_flags"))), (f"uvicorn: --x {'y' * 400}", "the limit is 400")]
+)
 def test_what_is_no_flag_is_refused_in_one_line(text: str, words: str) -> None:
     assert words in str(refused(UserError, parse_flags, text))
-
-
 
 
 @pytest.mark.parametrize(("server", "flags", "words"), rows(__file__, "flags"))

@@ -35,9 +35,10 @@ def test_a_knob_has_a_name_and_values() -> None:
     assert parse_knob("MY_FLAG=on,off").values == ("on", "off")
 
 
-
-
-@pytest.mark.parametrize(("text", "words"), [*cases(dict(rows(__file__, "bad_knobs"))), (f"WORKERS={','.join(map(str, range(1, 70)))}", "the limit is 64")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [*cases(dict(rows(__file__, "bad_knobs"))), (f"WORKERS={','.join(map(str, range(1, 70)))}", "the limit is 64")],
+)
 def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:
     fault = str(refused(UserError, parse_knob, text))
     assert words in fault and "\n" not in fault

@@ -11,9 +11,9 @@ import pytest
 from an_app import an_app
 from make_plans import MATRIX, composed, services_in
 from places import ROOT
+from tables import rows
 from text_files import written
 
-from tables import rows
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run, plan_of
 from bench.cli.report import build_verb
@@ -76,8 +76,6 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         assert describe(replace(given, folder=f"/x/{name}"), MATRIX)[0].name == f"app-{name}"
 
 
-
-
 @pytest.mark.parametrize(("change", "words"), rows(__file__, "refused"))
 def test_refused(given: Given, change: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words):
@@ -95,8 +93,6 @@ def test_the_names_of_an_environment_are_taken_and_its_values_are_not(given: Giv
 def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path) -> None:
     file = written(tmp_path, {"expect.json": '{"GET /": {"contains": ["x"]}}'}) / "expect.json"
     assert describe(replace(given, expect=file), MATRIX)[0].expect == ({"contains": ["x"]},)
-
-
 
 
 @pytest.mark.parametrize(("option", "text", "words"), rows(__file__, "unusable"))
@@ -265,8 +261,6 @@ def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tm
     assert facts["command"] == [] and facts["refs"]["head"]["ref"] == "topic"
 
 
-
-
 @pytest.mark.parametrize(("wanted", "pythons", "words"), rows(__file__, "required_pythons"))
 def test_requires_python_of_the_app(given: Given, wanted: str, pythons: list[str], words: str) -> None:
     key = "[tool.poetry.dependencies]\npython" if wanted[0] in "^~" else '[project]\nname = "a"\nrequires-python'
@@ -316,8 +310,6 @@ def test_the_settings_of_gunicorn_are_said_to_be_bypassed(tmp_path: Path) -> Non
     (tmp_path / "gunicorn.conf.py").touch()
     (line,) = left_unread(tmp_path)
     assert line.startswith("gunicorn.conf.py is not used")
-
-
 
 
 @pytest.mark.parametrize(("files", "words"), rows(__file__, "named_pythons"))

@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from tables import rows
 from text_files import written
 
-from tables import rows
 from bench.own_app.interface import find_interface
-
-
-
 
 
 @pytest.mark.parametrize(("source", "name", "interface"), rows(__file__, "sources"))
@@ -109,8 +106,6 @@ def ran(tmp_path: Path, code: str, apps: str, app: str, **env: str) -> tuple[int
 def imported(tmp_path: Path, name: str, apps: str = APPS) -> tuple[int, str]:
     """(status, what services/own/interface.py prints) of this app."""
     return ran(tmp_path, (ROOT / "services/own/interface.py").read_text(), apps, f"main:{name}")
-
-
 
 
 @pytest.mark.parametrize(("name", "shown"), rows(__file__, "imported"))

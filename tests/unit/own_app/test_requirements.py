@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from places import LOCKS
+from tables import rows
 from text_files import written
 
-from tables import rows
 from bench.core.errors import UserError
 from bench.own_app.metadata import specifier
 from bench.own_app.requirements import Requirements, Workspace, requirements_of, source_notes
@@ -106,8 +106,6 @@ def test_entries_of_poetry_and_pipenv(tmp_path: Path) -> None:
         'numpy<3,>=2.0; python_full_version < "4" and python_full_version >= "3.12"',
         'pywin32>=300; os_name == "nt" and sys_platform == "win32"',
     ]
-
-
 
 
 @pytest.mark.parametrize(("entry", "words"), rows(__file__, "entries"))
@@ -248,8 +246,6 @@ def test_installed_folder_packages(tmp_path: Path, files: dict[str, str], lines:
     assert (read.lines, projects(read)) == (lines, found)
 
 
-
-
 @pytest.mark.parametrize(("source", "words"), rows(__file__, "elsewhere"))
 def test_packages_from_elsewhere_are_not_looked_up_in_the_index(tmp_path: Path, source: str, words: str) -> None:
     for table in ("[tool.uv.sources]", "[tool.poetry.dependencies]"):
@@ -268,10 +264,6 @@ def test_what_a_package_is_built_from_changes_the_list_that_a_repeated_run_compa
 def test_a_given_file_without_requirements_is_not_taken_for_none(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"other.toml has no \[project\]"):
         requirements_of(tmp_path, written(tmp_path, {"other.toml": TOOLS}) / "other.toml", "other.toml")
-
-
-
-
 
 
 @pytest.mark.parametrize(("files", "words"), rows(__file__, "named"))

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import pytest
-
 from tables import rows
+
 from bench.contract.client import Answer
 from bench.core.errors import UserError
 from bench.own_app.answers import Unusable, difference, from_json, location_of, right_of, unexpected, without_origin
@@ -118,14 +118,10 @@ def test_a_redirect_may_lead_to_what_it_has_just_made() -> None:
     assert right.location is None and difference(right, redirect("/a/9")) == ""
 
 
-
-
 @pytest.mark.parametrize(("location", "here"), rows(__file__, "locations"))
 def test_a_redirect_to_the_service_itself_is_the_same_on_every_server(location: str, here: str) -> None:
     assert location_of(without_origin(redirect(location), "http://uvicorn-shop:8080")) == here
     assert without_origin(page(location), "http://uvicorn-shop:8080") == page(location)
-
-
 
 
 @pytest.mark.parametrize(("expect", "words"), rows(__file__, "expected"))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from tables import rows
+
 from bench.core.errors import UserError
 from bench.own_app.targets import DEFAULT, Target, headers_of, lua_script, order, parse_targets, vegeta_targets
 

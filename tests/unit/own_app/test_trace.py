@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from tables import rows
+
 from bench.own_app.trace import hint_of, trace_of
 
 LOG = Path(__file__).with_name("gunicorn.log.txt").read_text()
@@ -30,10 +30,6 @@ def test_none() -> None:
 
 def test_what_a_terminal_would_act_on_is_left_out() -> None:
     assert "\x1b" not in trace_of("Traceback (most recent call last):\nValueError: \x1b[31mred\n")[1]
-
-
-
-
 
 
 @pytest.mark.parametrize(("exception", "hint"), rows(__file__, "exceptions"))

@@ -6,11 +6,10 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import HERE, MATRIX, plan, plans, told
+from make_plans import HERE, MATRIX, asked_in, plan, plans, told
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
@@ -52,34 +51,20 @@ def names(made: Plan) -> list[str]:
     return [service.name for service in made.services]
 
 
-PARTLY = wheels("1.0", "2.0", kind="release", cause="it needs another Python")
-WHOLE = wheels("1.0", "2.0", kind="release")
-VERSIONS: dict[str, dict[str, Any]] = {
-    "one version is compared with the locked one on its own server": {"wheels": wheels("0.99.0+gabcdef0")},
-    "of several the first is the base": {
-        "wheels": wheels("2.0", "1.0", kind="ladder"),
-        "stacks": ("granian-asgi-asgi", "uvicorn-starlette"),
-    },
-    "a rung without a wheel": {"wheels": wheels("1.0", "2.0", "3.*", kind="ladder", cause="it needs another Python")},
-    "a version that one Python has alone": {
-        "wheels": Wheels(PARTLY.asked, {**PARTLY.made, "py314": WHOLE.made["py313"]}),
-        "pythons": ("3.13", "3.14"),
-    },
-    "two packages changed together": {"wheels": wheels("2.0", kind="release", together="0.9")},
-    "a ladder of two": {
-        "wheels": wheels("1.0", "2.0", kind="ladder", together="0.9"),
-        "stacks": ("uvicorn-asgi", "aiohttp"),
-    },
-    "what the second lacks": {"wheels": wheels("1.0", "2.0", together="0.9", kept="it needs another Python")},
-    "a package that nothing has": {"wheels": wheels("1.0", name="nobody")},
-    "nor any service of the selection": {"wheels": wheels("1.0", name="nobody"), "stacks": ("aiohttp",)},
-    "a package that only others have": {"wheels": wheels("1.0"), "stacks": ("aiohttp",)},
-}
 GTHREAD = "gunicorn-gthread-flask"
 
 
 def test_plans_with_versions_of_packages() -> None:
-    same_as(GOLDEN / "versions.txt", cases({case: told(partial(plan, **one)) for case, one in VERSIONS.items()}))
+    found = {}
+    for case, _, wanted in asked_in(GOLDEN / "versions.toml"):
+        given = wanted.pop("wheels")
+        versions, py314 = given.pop("versions"), given.pop("py314", False)
+        made = wheels(*versions, **given)
+        if py314:
+            whole = wheels(*versions, kind=given["kind"]).made["py313"]
+            made = Wheels(made.asked, {**made.made, "py314": whole})
+        found[case] = told(partial(plan, wheels=made, **wanted))
+    same_as(GOLDEN / "versions.txt", cases(found))
 
 
 def test_plans_with_values_of_knobs() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from parse_samples import figures, named
 from places import OUTPUTS
-
 from tables import rows
+
 from bench.tools import parse
 from bench.tools.reading import go_error_kind
 

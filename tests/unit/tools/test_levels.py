@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tables import rows
+
 from bench.core.errors import UserError
 from bench.core.exchange import Exchange
 from bench.tools.levels import Level, beside, refusal
@@ -55,8 +55,6 @@ def test_levels_that_search_a_knee(text: str, name: str, limit_s: float, share: 
 def test_knees_that_are_none(text: str) -> None:
     with pytest.raises(UserError, match=r"unknown level|1 to 2000 ms"):
         Level.parse(text)
-
-
 
 
 @pytest.mark.parametrize("text", rows(__file__, "no_levels"))

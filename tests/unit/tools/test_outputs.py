@@ -11,8 +11,8 @@ from cpu import cpu_of, takes_at_most
 from fuzz import ODD_TEXT, as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
 from parse_samples import ALL, NOT_READ, READ, Sample, figures, named
-
 from tables import rows
+
 from bench.__main__ import main
 from bench.cli.load import parse_verb
 from bench.tools import TOOLS, parse
@@ -185,7 +185,11 @@ def test_two_reports_in_one_text_give_no_figure(sample: Sample) -> None:
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "field"),
-    [*rows(__file__, "numbers"), ("hey/basic", "12702.9241", "1" * 400 + ".0", "rps"), ("vegeta/ramp-json", '"requests":200', '"requests":' + "9" * 5000, "requests")],
+    [
+        *rows(__file__, "numbers"),
+        ("hey/basic", "12702.9241", "1" * 400 + ".0", "rps"),
+        ("vegeta/ramp-json", '"requests":200', '"requests":' + "9" * 5000, "requests"),
+    ],
 )
 def test_a_number_out_of_the_grammar_is_no_number(name: str, old: str, new: str, field: str) -> None:
     sample = named(name)

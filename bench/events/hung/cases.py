@@ -1,7 +1,0 @@
-"""SIGSTOP to a worker."""
-
-from __future__ import annotations
-
-from bench.plan.event import kind_of
-
-CASES = kind_of(__file__)
