@@ -197,7 +197,7 @@ class _Measuring:
             elif step.events:
                 # Any other engine has said why not by `cannot_act`, and does not get here.
                 shared = Dependencies(cast(LocalDocker, self.engine))
-                for name, folder in zip(step.services, step.folders, strict=True):
+                for name, folder in zip(step.services, step.folders):
                     stack.enter_context(acting(shared, name, step.events[name], self.run.folder / folder))
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
