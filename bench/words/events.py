@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.events import NULL, EventRow, EventTable, Kind, event_table
-from bench.analysis.services import coordinates_of, pairs_of, places_of
+from bench.analysis.services import Places, coordinates_of, pairs_of, places_of
 from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
 from bench.plan.events import event_kind
@@ -109,9 +109,7 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
     known = [one for one in records if one.server and one.service != NULL]
     places = {one.service: coordinates_of(one) for one in known} | places_of(facts, [])
     services = [name for name in table.services if name != NULL]
-    short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
-    labels = {name: short.get(name, name) for name in services}
-    labels[NULL] = "null (nginx)"
+    labels = event_labels(services, places)
     return EventsText(
         table,
         _title(table),
@@ -125,6 +123,12 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
         tuple(aside_words({name: facts.service(name).caveats for name in services}, labels, "Keep in mind")),
         tuple(settings_sentences(table, facts.defaults, labels)),
     )
+
+
+def event_labels(services: Sequence[str], places: Places) -> dict[str, str]:
+    """The short names of services in a heat map, and that of the null server."""
+    short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
+    return {**{name: short.get(name, name) for name in services}, NULL: "null (nginx)"}
 
 
 def _title(table: EventTable) -> str:
