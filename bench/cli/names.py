@@ -63,12 +63,13 @@ def _scenarios(matrix: Matrix) -> Named:
     for route in matrix.routes.values():
         if route.selftest:
             continue
-        _, sent = matrix.route_of(route.scenario.replace("{n}", example))
-        waits = wait_words(sent.wait)
-        path = route.exchange.path.replace("{n}", "N")
-        words = filter(None, (sent.method, path, sent.body))
-        after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
-        yield route.scenario.replace("{n}", "N"), " ".join(words) + after
+        for scenario in route.scenarios:
+            _, sent = matrix.route_of(scenario.replace("{n}", example))
+            waits = wait_words(sent.wait)
+            path = sent.path if route.exchanges else route.exchange.path.replace("{n}", "N")
+            words = filter(None, (sent.method, path, sent.body))
+            after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
+            yield scenario.replace("{n}", "N"), " ".join(words) + after
 
 
 def _levels(matrix: Matrix) -> Named:

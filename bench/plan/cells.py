@@ -400,6 +400,8 @@ def null_cells(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
+        if TOOLS[cell.tool].unspoken(route.exchange):
+            continue
         null = PlannedCell(NULL, route, route.scenario, route.exchange, cell.tool, cell.level)
         nulls.setdefault((cell.tool, cell.level.closes), null)
     limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from bench.core.programs import KILLED
+from bench.exchange import kind_of
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import Measurement
 from bench.records.counters import is_clock_step
@@ -207,6 +208,8 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     """Little's law for a closed loop: connections = goodput x mean latency."""
     planned, goodput, mean = evidence.planned, evidence.goodput, parsed.latency_s.mean
     if planned.connections is None or not goodput or mean is None or not parsed.requests:
+        return
+    if not kind_of(planned.exchange).one_at_a_time:
         return
     expected = planned.connections / goodput
     # When it stops, the tool waits for requests in flight, but does not count them: up to one per connection.
