@@ -67,9 +67,9 @@ class Exchange:
         return SCHEMES[self.protocol] == "https"
 
     @property
-    def paced(self) -> bool:
-        """Whether it keeps a pace of its own, which a service that is stopped meanwhile could not."""
-        return self.gap_ms > 0
+    def paced_s(self) -> float:
+        """How long it lasts at a pace of its own, which a service that is stopped meanwhile could not keep; or 0."""
+        return self.events * self.gap_ms / 1000
 
     def url(self, at: str) -> str:
         """Its URL on the server at HOST:PORT."""

@@ -135,7 +135,9 @@ def load_windows(step: Step) -> None:
     if windows and not windows[0][0].held:
         step.of_each(_still(step, windows[0]), prepare)
     for window in windows:
-        if not window[0].held:
+        if not window[0].stopped:
+            if window[0].held:
+                step.of_each(_still(step, window), prepare)
             if rated := _still(step, window):
                 rng = random.Random(f"{facts.seed} {rated[0].id}")
                 load_at_rate(step, rated, counters, rng, shared, freezer=freezer)

@@ -254,7 +254,7 @@ class Service:
         sends its part of the handshake, and tickets for the next one.
         """
         stopped = quiet or not self.url
-        return stopped and not (exchange.encrypted or exchange.paced or "[" in self.url)
+        return stopped and not (exchange.encrypted or "[" in self.url)
 
     @property
     def built_as(self) -> str:

@@ -238,8 +238,19 @@ def test_a_tool_that_is_asked_for_by_name_is_not_replaced() -> None:
         plan(stacks=STREAMS, scenarios=("ws-echo-16",), tools=("wrk",))
 
 
-@pytest.mark.parametrize(("scenario", "in_turns"), [("sse-unpaced", True), ("sse-paced-20", False)])
-def test_a_stream_with_a_pace_of_its_own_is_not_stopped_for_turns(scenario: str, in_turns: bool) -> None:
-    made = plan(stacks=STREAMS, scenarios=(scenario,))
-    assert (len(made.tables), len(made.alone)) == ((1, 0) if in_turns else (0, 2))
-    assert made.cells[0].exchange.path == {"sse-unpaced": "/sse/1000/0", "sse-paced-20": "/sse/200/20"}[scenario]
+@pytest.mark.parametrize(
+    ("scenario", "level", "path", "stopped", "seconds"),
+    [
+        ("sse-unpaced", "16", "/sse/1000/0", True, 1),
+        ("sse-paced-20", "16", "/sse/200/20", False, 8),
+        ("sse-tokens", "r4", "/sse/500/10", False, 10),
+    ],
+)
+def test_a_stream_with_a_pace_of_its_own_is_loaded_side_by_side(
+    scenario: str, level: str, path: str, stopped: bool, seconds: int
+) -> None:
+    made = plan(stacks=STREAMS, scenarios=(scenario,), levels=(level,))
+    assert (len(made.tables), len(made.alone)) == (1, 0)
+    lines = measurements(made, 1)
+    assert {(line.exchange.path, line.mode) for line in lines} == {(path, "turns")}
+    assert {(line.stopped, line.duration_s) for line in lines} == {(stopped, seconds)}
