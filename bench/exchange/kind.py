@@ -48,6 +48,11 @@ def idle_after_s(response_s: float | None, connections: int) -> float:
     return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (response_s or 0.0) * connections))
 
 
+def header_pairs(load: Load) -> list[tuple[str, str]]:
+    """The load's header lines as pairs of name and value."""
+    return [(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in load.headers)]
+
+
 def warmed_by(parsed: Parsed) -> Warmed:
     """What the report of a warm-up says."""
     errors = {kind: count for kind, count in asdict(parsed.errors).items() if isinstance(count, int) and count}

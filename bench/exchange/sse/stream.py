@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bench.exchange.kind import SILENT, Response
+from bench.exchange.kind import SILENT, Response, header_pairs
 from bench.tools.tool import Load
 
 EVENT_STREAM = "text/event-stream"
@@ -17,7 +17,7 @@ def ask(load: Load, timeout_s: float) -> Response:
     # Only these exchanges need it, and it takes long to import.
     from http.client import HTTPConnection, HTTPException
 
-    headers = {"Accept": EVENT_STREAM} | dict(map(str.strip, line.split(":", 1)) for line in load.headers)
+    headers = {"Accept": EVENT_STREAM} | dict(header_pairs(load))
     host, port = load.peer
     began = time.monotonic()
     connection = HTTPConnection(host, port, timeout=timeout_s)

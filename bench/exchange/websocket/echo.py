@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bench.exchange.kind import SILENT, Response
+from bench.exchange.kind import SILENT, Response, header_pairs
 from bench.tools.tool import Load
 
 CLOSE_S = 1.0
@@ -19,11 +19,10 @@ def ask(load: Load, timeout_s: float) -> Response:
 
     message = "1".rjust(load.exchange.size, "0")
     compression = "deflate" if load.exchange.deflate else None
-    headers = [tuple(map(str.strip, line.split(":", 1))) for line in load.headers]
     try:
         with connect(
             load.url,
-            additional_headers=headers,
+            additional_headers=header_pairs(load),
             compression=compression,
             open_timeout=timeout_s,
             close_timeout=CLOSE_S,
