@@ -86,7 +86,8 @@ def _levels(matrix: Matrix) -> Named:
 
 
 def _levels_of(tool: str) -> list[str]:
-    return [form for form in FORMS if refusal(tool, Level.parse(form), GET) is None]
+    kind, protocol = min(TOOLS[tool].speaks)
+    return [form for form in FORMS if refusal(tool, Level.parse(form), Exchange(kind=kind, protocol=protocol)) is None]
 
 
 def _knobs(matrix: Matrix) -> Named:
