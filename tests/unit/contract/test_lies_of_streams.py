@@ -78,10 +78,9 @@ def once(connection: ServerConnection) -> None:
 
 def hangs_up(connection: ServerConnection) -> None:
     for message in connection:
-        connection.send(message)
         if message == "the last one":
-            time.sleep(0.05)
-            connection.socket.shutdown(socket.SHUT_RDWR)
+            connection.close(4000)
+        connection.send(message)
 
 
 LIES: dict[str, tuple[Callable[[ServerConnection], None], Check]] = {
