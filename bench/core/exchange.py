@@ -76,7 +76,7 @@ class Exchange:
         return f"{SCHEMES[self.protocol]}://{at}{self.path}"
 
     def is_good(self, status: int) -> bool:
-        """Whether it is the status of a right response: 2xx, a redirect that is expected, or a switch to its protocol."""
+        """Whether it is the status of a right response: 2xx, an expected redirect, or a switch to its protocol."""
         switched = status == SWITCHED and not SCHEMES[self.protocol].startswith("http")
         return status // 100 == 2 or status in self.redirects or switched
 

@@ -224,7 +224,9 @@ def _load_window(
             rest = max(kind.rest_s(load.response), rests_s.get(measurement.service, 0.0))
             opening = load.response.opening_bytes if load.response else 0
             seconds = seconds_for(measurement, rate)
-            runners.append(Runner(measurement.service, tool, load.peer, *quiet, seconds, frozen, rest, opening, kind.quiet))
+            runners.append(
+                Runner(measurement.service, tool, load.peer, *quiet, seconds, frozen, rest, opening, kind.quiet)
+            )
         began, clock = time.time_ns(), time.monotonic_ns()
         turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))
         taken = run_window(runners, counters, shared, turn_s=turn_s, rng=rng, freezer=freezer)

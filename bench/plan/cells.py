@@ -139,7 +139,7 @@ class TurnsTable:
 
     @property
     def paced_s(self) -> float:
-        """How long each of its streams lasts, if they have a pace of their own: its services are loaded side by side."""
+        """How long each stream lasts, if it has a pace of its own: the services are loaded side by side."""
         return self.first.exchange.paced_s
 
     def load_s(self, planned: float) -> float:

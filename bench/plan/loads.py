@@ -47,7 +47,7 @@ def load_cells(
         patterns = [with_settings(stack, one) for one in settings for stack in load.stacks]
         for service in services:
             if not patterns or any_match(service.stack, patterns):
-                for cell in _cells(service, load, routes, levels, skips, () if wanted.tools else tuple(TOOLS)):
+                for cell in _cells(service, load, routes, levels, skips, others=() if wanted.tools else tuple(TOOLS)):
                     cells.setdefault(cell.key, cell)
     _check_knees(cells.values())
     return [*cells.values()], shares
@@ -59,6 +59,7 @@ def _cells(
     routes: Mapping[str, tuple[Route, Exchange]],
     levels: Sequence[Level],
     skips: list[SkippedCell],
+    *,
     others: Sequence[str],
 ) -> Iterable[PlannedCell]:
     """The cells of a service. If none of the load's tools speaks an exchange, those of the `others` that do load it."""

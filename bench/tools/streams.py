@@ -119,7 +119,7 @@ class Streams(Tool):
         if isinstance(report, str):
             return absent(self.name, report, "json")
         count = report.errors.get
-        errors = {kind: count(kind, 0) for kind in NOT_COME}
+        errors: dict[str, Any] = {kind: count(kind, 0) for kind in NOT_COME}
         other = {kind: number for kind in (*WRONG, MISSING) if (number := count(kind, 0))}
         refused = count("status", 0)
         come = report.units + refused + sum(other.get(kind, 0) for kind in WRONG)

@@ -133,7 +133,9 @@ def describe_ranking(
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     table_sentences += [published_sentence(beside, labels)] if beside else []
     table_sentences += map(along_sentence, along_axes(ranking, reference, places))
-    notes = {row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows}
+    notes = {
+        row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows
+    }
     made = RankingText(
         ranking=ranking,
         question=ref_question(pairs, places) or table_question(services, places),

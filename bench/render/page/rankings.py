@@ -119,7 +119,9 @@ def _head(number: int, column: RankingColumn, against: str) -> Head:
     title = column.on_page().name
     if column.figure:
         # Percentiles have the same unit, so that their names are needed to tell them apart.
-        return Head(title, f"scaled f{number}", column.name if column.unit == "ms" else "", column.figure is REQUESTS.figure)
+        return Head(
+            title, f"scaled f{number}", column.name if column.unit == "ms" else "", column.figure is REQUESTS.figure
+        )
     kind = "against" if column.name == against else column.name if column.left else "figure"
     return Head(title, kind, "", falling=False)
 

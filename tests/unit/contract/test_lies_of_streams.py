@@ -1,4 +1,4 @@
-"""The checks of WebSockets and of server-sent events pass what is right, and each lie fails the one meant to catch it."""
+"""The checks of WebSockets and of server-sent events pass what is right, and each lie fails the one meant for it."""
 
 from __future__ import annotations
 

@@ -146,6 +146,8 @@ def test_streams_with_a_pace_of_their_own_are_loaded_side_by_side(tmp_path: Path
     in_turns.load_windows(step)
     assert sorted(done) == sorted(NAMES)
     told_of = [json.loads((step.run / line["dir"] / "tool.json").read_text()) for line in lines]
-    spans = [(turn["began_ns"], turn["began_ns"] + turn["load_ns"]) for (turn,) in (t["turns"]["each"] for t in told_of)]
+    spans = [
+        (turn["began_ns"], turn["began_ns"] + turn["load_ns"]) for (turn,) in (t["turns"]["each"] for t in told_of)
+    ]
     assert max(began for began, _ in spans) < min(ended for _, ended in spans)
     assert {(turns["count"], turns["each"][0]["long"]) for turns in (t["turns"] for t in told_of)} == {(1, None)}

@@ -333,7 +333,9 @@ def test_the_connections_that_were_opened_in_its_turns_are_counted(tmp_path: Pat
         assert (taken.opened, [turn.octets for turn in taken.each]) == (14, [900, 900])
 
 
-def test_what_a_server_says_when_a_connection_opens_is_none_of_its_responses(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_what_a_server_says_when_a_connection_opens_is_none_of_its_responses(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     seen = (Traffic(number // 3, 900 * number) for number in range(100))
     monkeypatch.setattr(turns_module, "traffic", lambda: next(seen))
     runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2, opening_bytes=100)

@@ -227,7 +227,10 @@ def test_what_no_tool_of_a_preset_speaks_is_loaded_by_the_one_that_does() -> Non
     made = plan(stacks=STREAMS, scenarios=("ws-echo-1k-deflate", "json"))
     tables = {table.first.scenario: table for table in made.tables}
     echo = tables["ws-echo-1k-deflate"].first
-    assert {name: table.first.tool for name, table in tables.items()} == {"ws-echo-1k-deflate": "streams", "json": "wrk"}
+    assert {name: table.first.tool for name, table in tables.items()} == {
+        "ws-echo-1k-deflate": "streams",
+        "json": "wrk",
+    }
     assert (echo.exchange.kind, echo.exchange.size, echo.exchange.deflate) == ("websocket", 1024, True)
     assert not tables["ws-echo-1k-deflate"].shares and {null.tool for null in made.nulls} == {"wrk", "vegeta"}
     assert [read_measurement(json.loads(line.to_line())) for line in measurements(made, 1)] == measurements(made, 1)
