@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from bench.core.errors import UserError
-from bench.core.gone import GONE
+from bench.core.gone import gone
 from bench.export.judged_run import find_judged
 from calibration.events import events
 from calibration.latency import latency
@@ -28,7 +28,7 @@ CHECKS = {
 
 def judge_verb(argv: Sequence[str]) -> int:
     """`KIND RUN...`: print the table of this self-test; 0 if every promise holds, otherwise 1."""
-    if argv and (instead := GONE.get(f"selftest.sh judge {argv[0]}")):
+    if argv and (instead := gone().get(f"selftest.sh judge {argv[0]}")):
         raise UserError(instead)
     if len(argv) < 2 or argv[0] not in CHECKS or (argv[0] == "latency" and len(argv) > 2):
         others = "|".join(name for name in CHECKS if name != "latency")

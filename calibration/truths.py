@@ -14,6 +14,7 @@ Two services are equal if both do the same, or if a coin decides for each contai
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from bench.core.errors import UserError
 from bench.core.files import objects_in
 from bench.core.formats import markdown_table, number
 from bench.core.groups import grouped
+from bench.core.typed import typed
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import NoiseLimits
@@ -70,15 +72,18 @@ class Serves:
 
 
 class Same(Enum):
-    """What it means if a difference between two equal services is detected."""
+    """Why two services are equal: a clock gives their rates, or nothing differs but what chance shows.
 
-    NEVER = "a clock gives their rates: none may be called"
-    BY_CHANCE = "chance may call one in 5 % of the tables"
+    By a clock, no difference may be detected; chance may show one in 5 % of the tables.
+    """
+
+    NEVER = "by a clock"
+    BY_CHANCE = "but for chance"
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a table must show. `scenario`: its name, without a number at its end; `words`: the truth in words.
+    """What a table must show, from truths.toml.
 
     `faster`: the role of the service that must be found faster. `idles`: the role of the service that the report must
     say idles. `share`: over all tables, the second serves at least this share of what the first serves.
@@ -93,71 +98,7 @@ class Truth:
     share: float = 0.0
 
 
-def both(serves: Serves) -> dict[str, Serves]:
-    """`serves` for both roles."""
-    return {FIRST: serves, SECOND: serves}
-
-
-TRUTHS = (
-    Truth(
-        "alone-20",
-        "one request at a time, 20 ms each: at most 50/s, and nearer to each other than the bias of turns",
-        both(Serves(1, 0.020)),
-        same=Same.NEVER,
-    ),
-    Truth(
-        "at-least-20", "16 at once, 20 ms each: at most 800/s; the same", both(Serves(16, 0.020)), same=Same.BY_CHANCE
-    ),
-    Truth(
-        "body-late-90",
-        "head after 20 ms, body 90 ms later, 16 at once: at most 145/s; the same",
-        both(Serves(16, 0.110)),
-        same=Same.BY_CHANCE,
-    ),
-    Truth(
-        "bursts-800",
-        "responses in bursts of 8 against one by one, 800/s by the clock: the same",
-        both(Serves(16, 0.020, by_clock=True)),
-        same=Same.NEVER,
-    ),
-    Truth(
-        "busy-against-idle",
-        "500 µs of CPU (at most 2,000/s) against 2 ms of waiting, one at a time (at most 500/s): the first is faster",
-        {FIRST: Serves(1, 500e-6, least=False), SECOND: Serves(1, 0.002, least=False)},
-        faster=FIRST,
-    ),
-    Truth(
-        "idle-against-busy",
-        "8 ms of CPU (at most 125/s) against 2 ms of waiting, one at a time: the second is faster",
-        {FIRST: Serves(1, 0.008, least=False), SECOND: Serves(1, 0.002, least=False)},
-        faster=SECOND,
-    ),
-    Truth(
-        "database-against-busy",
-        "2 ms of the database's CPU, one at a time, against 8 ms of its own (at most 125/s): the first is faster",
-        {FIRST: Serves(1, 0.002, least=False), SECOND: Serves(1, 0.008, least=False)},
-        faster=FIRST,
-    ),
-    Truth(
-        "busy-against-database",
-        "2 ms of its own CPU against 8 ms of the database's, one at a time (at most 125/s): the first is faster",
-        {FIRST: Serves(1, 0.002, least=False), SECOND: Serves(1, 0.008, least=False)},
-        faster=FIRST,
-    ),
-    Truth("coin", "5 % more CPU or not, by a coin of each container: the same", same=Same.BY_CHANCE),
-    Truth("one-coin", "5 % more CPU or not by a coin, against 2.5 % more: the same", same=Same.BY_CHANCE),
-    Truth(
-        "nagle",
-        "head and body in two segments, without TCP_NODELAY and with it: the first idles, and the second is faster",
-        faster=SECOND,
-        idles=FIRST,
-    ),
-    Truth(
-        "own-bind",
-        "Cheroot on a socket that it binds itself against the start of the matrix: the second serves 95 % of it",
-        share=0.95,
-    ),
-)
+TRUTHS = typed(list[Truth], tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["truth"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,16 +165,6 @@ class Result:
         return sum(holds(one, known[one.role]) for one in self.windows if one.role in known)
 
     @property
-    def impossible(self) -> int:
-        """How many windows are above the possible maximum."""
-        return self.count(Window.impossible)
-
-    @property
-    def too_low(self) -> int:
-        """How many windows are below the service's minimum."""
-        return self.count(Window.too_low)
-
-    @property
     def false(self) -> int:
         """How many tables have a false verdict: the wrong service is faster, or one of two equal ones."""
         if self.truth.same is None and not self.truth.faster:
@@ -261,8 +192,9 @@ class Result:
     @property
     def holds(self) -> bool:
         """Whether nothing is impossible, too low or missing, and chance can explain all false verdicts."""
-        faults = self.impossible + self.count(Window.inflated) + self.too_low + self.missing
-        return not faults and self.share >= self.truth.share and (self.truth.same is Same.BY_CHANCE or not self.false)
+        faults = self.missing + sum(map(self.count, (Window.impossible, Window.inflated, Window.too_low)))
+        false = 0 if self.truth.same is Same.BY_CHANCE else self.false
+        return not faults and not false and self.share >= self.truth.share
 
     def excesses(self) -> Iterator[tuple[bool, str]]:
         """Each window above the possible maximum: whether only its speed is, and a line about it."""
@@ -284,9 +216,9 @@ class Result:
             self.truth.words,
             "; ".join(filter(None, [*map(self._range, (FIRST, SECOND)), share])),
             f"{len(self.windows)} in {len(self.tables)}",
-            str(self.impossible) if known else "",
+            str(self.count(Window.impossible)) if known else "",
             str(self.count(Window.inflated)) if known else "",
-            f"{self.too_low} of {quiet}" if any(one.least for one in self.truth.serves.values()) else "",
+            f"{self.count(Window.too_low)} of {quiet}" if any(one.least for one in self.truth.serves.values()) else "",
             str(self.false) if self.truth.same or self.truth.faster else "",
             str(self.missing),
             f"{sum(table.load_s for table in self.tables):.0f} s",

@@ -23,6 +23,8 @@ from driver.failure import USER, Failure
 LOCK = 9
 """File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
 TIMEOUT_S = 600.0
+LONGEST_S = 86400.0
+"""For builds and loads, which may take any time."""
 ENGINE_GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 SET_UP = "run scripts/setup.sh --setup as root on Debian"
 MOST_OUTPUT = 32 << 20
@@ -118,21 +120,14 @@ def spawn(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(list(argv), start_new_session=True, pass_fds=inherited, **options)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kills the process and everything in its session."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def end_group(process: subprocess.Popen[Any], patience_s: float) -> None:
-    """Ends a running process and its group: by SIGTERM, and after `patience_s` by SIGKILL."""
+def end(process: subprocess.Popen[bytes], patience_s: float = 0.0) -> None:
+    """Ends a running process and its group: by SIGKILL; first by SIGTERM, if it has some seconds to end by itself."""
     if process.poll() is not None:
         return
     until = time.monotonic() + patience_s
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
+        if patience_s:
+            os.killpg(process.pid, signal.SIGTERM)
         while time.monotonic() < until:
             process.poll()
             os.killpg(process.pid, 0)

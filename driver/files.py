@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 
-def save(path: Path, text: str) -> None:
-    """Replaces the file atomically."""
+def save(path: Path, data: str | bytes) -> None:
+    """Replaces the file atomically: an interruption leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
+        with temporary.open("wb") as file:
+            file.write(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
+        # On a full disk, this frees the space of the partial file: the error message is written to disk too.
         with suppress(OSError):
             temporary.unlink()
 

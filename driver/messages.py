@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -127,6 +127,37 @@ class EventScript:
     containers: int = 1
 
 
+@dataclass
+class EventReport:
+    """The content of events.json: what was done and seen under an event.
+
+    Times are in ns of the monotonic clock since the first request was due. `cannot`: why nothing was done.
+    """
+
+    until: str = ""
+    schema: int = SCHEMA
+    t0_ns: int = 0
+    t0_wall_ns: int = 0
+    same_clock: bool = True
+    main: int = 0
+    before: tuple[int, ...] = ()
+    """The workers when the load began."""
+    others: Sequence[int] = ()
+    """Children that never reported their pid in a response while others did: a router, or the server's own helper."""
+    actions: list[dict[str, Any]] = field(default_factory=list)
+    workers: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    samples: list[tuple[int, int | None, int | None]] = field(default_factory=list)
+    connections: list[tuple[int, int, int]] = field(default_factory=list)
+    """(when, connections to the database, how many of them were in use)."""
+    descriptors: list[tuple[int, int | None]] = field(default_factory=list)
+    """(when, how many are open): before the first of several reloads, and after each."""
+    oom_kills: int | None = None
+    ended_ns: int | None = None
+    until_ns: int | None = None
+    error: str = ""
+    cannot: str = ""
+
+
 @dataclass(frozen=True)
 class Step:
     """One step: one to eight services under the loads of its windows.
@@ -173,6 +204,15 @@ class Finished:
     ended_dependencies: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
     node: str = ""
+
+
+def cpu_list(text: str) -> list[int]:
+    """The CPU numbers of a setting, in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
+    cpus: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
 
 
 def as_json(message: Any) -> dict[str, Any]:

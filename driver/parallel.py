@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Callable, TypeVar
@@ -14,6 +15,8 @@ from driver.failure import RUN, Failure, warn
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+KILLED: tuple[Any, Exception | None] = None, Failure(RUN, "a worker process was killed")
+"""The outcome of a process that has sent none: a result, or else a failure."""
 
 
 def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: int = 8) -> list[Result]:
@@ -21,8 +24,7 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
     forked = multiprocessing.get_context("fork")
     waiting = list(enumerate(items))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
-    results: dict[int, Result] = {}
-    failures: list[Exception] = []
+    outcomes: list[tuple[Any, Exception | None]] = [KILLED] * len(items)
     try:
         while waiting or running:
             while waiting and len(running) < at_a_time:
@@ -35,21 +37,18 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
             for ended in wait(list(running)):
                 assert isinstance(ended, Connection)
                 place, process = running.pop(ended)
-                result, failure = _told(ended)
+                with ended, suppress(EOFError):
+                    outcomes[place] = ended.recv()
                 process.join()
-                if failure:
-                    failures.append(failure)
-                else:
-                    results[place] = result
     finally:
         for _, process in running.values():
             process.terminate()
             process.join()
-    for failure in failures[1:]:
-        warn(str(failure))
-    if failures:
+    if failures := [failure for _, failure in outcomes if failure]:
+        for failure in failures[1:]:
+            warn(str(failure))
         raise failures[0]
-    return [results[place] for place in range(len(items))]
+    return [result for result, _ in outcomes]
 
 
 def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
@@ -60,13 +59,3 @@ def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
             traceback.print_exc()
         outcome = None, error
     to.send(outcome)
-
-
-def _told(connection: Connection) -> tuple[Any, Exception | None]:
-    """The result of a child, or its failure; a killed child has sent nothing."""
-    try:
-        outcome: tuple[Any, Exception | None] = connection.recv()
-    except EOFError:
-        outcome = None, Failure(RUN, "a worker process was killed")
-    connection.close()
-    return outcome

@@ -3,7 +3,7 @@
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
 # Runs the project's tests; without a STAGE, the first five (as root, six). They run in parallel, except that end-to-end
-# and swarm start after shell and contract:
+# and swarm start after contract:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       unit tests of the Python package (pytest), and its line coverage
@@ -64,17 +64,18 @@ start() {
 }
 
 for stage in "${stages[@]}"; do
-	# Static and python may run on beside the end-to-end tests, which mostly wait; static has low priority there.
+	# These may run on beside the end-to-end tests, which mostly wait; they have lower priority.
 	case $stage in
 	static | python | shell | contract) start "$stage" ;;
 	esac
 done
-for stage in shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done
+# Its containers have the addresses of those of the end-to-end tests.
+[[ ! ${pid[contract]:-} ]] || wait "${pid[contract]}"
 [[ " ${stages[*]} " != *' swarm '* ]] || start swarm
 for stage in "${stages[@]}"; do
-	[[ $stage =~ ^(static|python|swarm)$ ]] || print_stage "$stage"
+	[[ $stage =~ ^(static|python|shell|swarm)$ ]] || print_stage "$stage"
 done
-for stage in python static swarm; do
+for stage in shell python static swarm; do
 	# A stage that ended without a result has failed, which print_stage notes.
 	[[ ! ${pid[$stage]:-} ]] || { { wait "${pid[$stage]}" || true; } && print_stage "$stage"; }
 done

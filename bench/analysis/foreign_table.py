@@ -8,27 +8,16 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.core.formats import listed, number, size
 
-NAMES: Mapping[str, str] = {
-    "name": r"name|server|framework|service|stack|target|implementation",
-    "rate": r"(requests?|reqs?|responses?)\s*(/|per )\s*s(ec(ond)?)?|rps|qps|throughput",
-    "mean": r"(latency )?(mean|avg|average)( latency)?|latency",
-    "p50": r"(latency )?(p50|50\s?%|median)",
-    "p75": r"(latency )?(p75|75\s?%)",
-    "p90": r"(latency )?(p90|90\s?%)",
-    "p95": r"(latency )?(p95|95\s?%)",
-    "p99": r"(latency )?(p99|99\s?%)",
-    "max": r"(latency )?max(imum)?( latency)?",
-    "connections": r"connections|concurrency|clients|conns",
-    "errors": r"errors|failed|non-?2xx( responses)?|timeouts",
-}
-"""What a column may be called, by what it holds; units in parentheses are read apart."""
+NAMES: Mapping[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 SECONDS: Mapping[str, float] = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 MORE: Mapping[str, float] = {"": 1.0, "k": 1e3, "m": 1e6}

@@ -10,7 +10,7 @@ import datetime
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -90,7 +90,7 @@ ABOUT_EQUAL = 0.02
 """A published ratio closer to 1 than this has no direction to repeat."""
 
 
-class Sign(Enum):
+class Sign(StrEnum):
     """The direction of a difference here relative to the published one."""
 
     SAME = "same"

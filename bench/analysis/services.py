@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.core.groups import grouped
@@ -56,6 +56,12 @@ def differing(services: Iterable[str], places: Places) -> set[str]:
     """The coordinates in which services differ, as far as they are known."""
     known = [places[name] for name in services if name in places]
     return {name for name in Coordinates.__slots__ if len({getattr(place, name) for place in known} - {UNKNOWN}) > 1}
+
+
+def varied_knobs(settings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """The knobs that these settings of services differ in."""
+    names = dict.fromkeys(name for knobs in settings for name in knobs)
+    return tuple(name for name in names if len({knobs.get(name) for knobs in settings}) > 1)
 
 
 SAME = ("stack", "python", "base", "settings")

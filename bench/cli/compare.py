@@ -10,7 +10,7 @@ from bench.analysis.runs.compatibility import ComparedRun, discrepancies_of, rea
 from bench.analysis.tables.latency import read_at_common_rates
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
-from bench.core.gone import GONE
+from bench.core.gone import gone
 from bench.export.judged_run import find_judged
 from bench.render.comparison import Sides, figures_of, runs_table
 from bench.render.pr_comment import Comparison, comment_on, parse_policy, read_comparisons
@@ -71,7 +71,7 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_intermixed_args(argv)
     if len(options.runs) == 2:
-        raise UserError(GONE["pr-comment.sh of two runs"])
+        raise UserError(gone()["pr-comment.sh of two runs"])
     if len(options.runs) != (0 if options.check else 1):
         parser.error("give one run with a table in turns")
     policies = [parse_policy(text) for text in options.fail_on]

@@ -11,13 +11,14 @@ from bench.core.groups import grouped
 from bench.core.typed import as_plain
 from bench.matrix.catalogue import INTERFACES, versions
 from bench.matrix.compose import HEADER
-from bench.matrix.knobs import ALLOWED, AS_FLAGS, INTERPRETER, LIBC, reader
+from bench.matrix.knobs import AS_FLAGS, INTERPRETER, LIBC, reader
 from bench.matrix.model import BARE, Matrix
+from bench.matrix.settings import allowed
 from bench.plan.event import BAD_DAY
 from bench.plan.event_cells import event_cells
 from bench.plan.events import EVENTS, kinds_of, usual_cases
 from bench.tools import TOOLS
-from bench.tools.levels import FORMS, Level, refusal
+from bench.tools.levels import Level, forms, refusal
 from bench.words.names import wait_words
 
 Named = Iterable[tuple[str, str]]
@@ -81,24 +82,25 @@ def _facts(sent: Exchange) -> str:
 
 
 def _levels(matrix: Matrix) -> Named:
-    for form, words in FORMS.items():
+    for form, words in forms().items():
         yield form, f"{words}; by {joined([name for name in TOOLS if form in _levels_of(name)])}"
 
 
 def _levels_of(tool: str) -> list[str]:
     kind, protocol = min(TOOLS[tool].speaks)
-    return [form for form in FORMS if refusal(tool, Level.parse(form), Exchange(kind=kind, protocol=protocol)) is None]
+    sent = Exchange(kind=kind, protocol=protocol)
+    return [form for form in forms() if refusal(tool, Level.parse(form), sent) is None]
 
 
 def _knobs(matrix: Matrix) -> Named:
     """Knobs with their allowed values and the servers that read them."""
     reads = reader()
     servers = {one.server.name for one in matrix.usual}
-    for name, (_, allowed) in ALLOWED.items():
+    for name, (_, what) in allowed("knobs").items():
         by = {one.server.name for one in matrix.usual if reads(one, name) is None}
         others = sorted(servers - by)
         most = f"every server{' except ' if others else ''}{joined(others)}"
-        yield name, f"{allowed}; {joined(sorted(by)) if len(by) < len(others) else most}"
+        yield name, f"{what}; {joined(sorted(by)) if len(by) < len(others) else most}"
     readers = [server for server in matrix.servers.values() if AS_FLAGS.isdisjoint(server.reads)]
     for glob in dict.fromkeys(glob for server in readers for glob in server.reads):
         yield glob, f"variables that {joined([server.name for server in readers if glob in server.reads])} read"

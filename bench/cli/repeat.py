@@ -15,7 +15,7 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, need_no_links, objects_in, read_bytes
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
-from bench.matrix.settings import SETTINGS
+from bench.matrix.settings import allowed
 from bench.plan.running import OWNED
 from bench.run.facts import AppFacts, run_facts_of
 from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
@@ -106,7 +106,8 @@ def read_then(name: str) -> Then:
 
 def settings_then(then: Then) -> Mapping[str, str]:
     """The settings that a repetition takes over from the run."""
-    return {name: value for name, value in then.facts.knobs.items() if name in SETTINGS and name not in MACHINE}
+    known = allowed("settings").keys() - {*MACHINE}
+    return {name: value for name, value in then.facts.knobs.items() if name in known}
 
 
 def check_services(then: Then, command: Sequence[str], matrix: Matrix) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from bench.analysis.profiles.why import explanations
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import as_object, objects_in, read_bytes, write_file
+from bench.export import columns, event_columns, gobench
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
 from bench.records.file import read_records
@@ -30,7 +30,7 @@ from bench.render.finder import Trait, finder_data, traits
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
-from bench.render.site import ANSWERS, PublishedRun, answers_of, front_page, published_run
+from bench.render.site import ANSWERS, Answer, PublishedRun, answers_of, front_page
 from bench.render.site_pages import (
     FRAMEWORKS,
     SERVERS,
@@ -43,11 +43,12 @@ from bench.render.site_pages import (
     server_page,
 )
 from bench.render.terminal import WIDTH, terminal
-from bench.run.facts import read_run_facts, run_facts_of
+from bench.run.facts import read_run_facts
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
 from bench.words.conclusions import RankingText
+from bench.words.setup import machine_words
 
 VERDICTS = "verdicts.jsonl"
 DATA: Mapping[str, str] = {"records.jsonl": "parquet", "events.jsonl": "events-parquet"}
@@ -115,8 +116,7 @@ def publish_verb(argv: Sequence[str]) -> None:
             raise unknown("published run", name, runs)
     presets = {name: preset.title for name, preset in load_matrix().presets.items()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(partial(_publish, presets), argv or runs):
-            pass
+        list(pool.map(partial(_publish, presets), argv or runs))
 
 
 def _publish(presets: Mapping[str, str], name: str) -> None:
@@ -137,8 +137,7 @@ def site_verb(argv: Sequence[str]) -> None:
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(partial(_put_data, site), published_runs()):
-            pass
+        list(pool.map(partial(_put_data, site), published_runs()))
     write_pages(site)
 
 
@@ -152,9 +151,8 @@ def _put_data(site: Path, name: str) -> None:
         place.mkdir(parents=True, exist_ok=True)
         for file, form in DATA.items():
             if (folder / file).is_file() and (folder / file).stat().st_size:
-                write: Exporter = import_module(FORMATS[form]).write
                 shutil.copyfile(folder / file, place / file)
-                write_file((place / file).with_suffix(".parquet"), write(name, source, records, form))
+                write_file((place / file).with_suffix(".parquet"), FORMATS[form](name, source, records, form))
 
 
 def write_pages(site: Path) -> None:
@@ -196,19 +194,26 @@ def _put(site: Path, name: str) -> PublishedRun:
         line = f'<p>Data of this run: {links}. <a href="../index.html">All runs</a></p>\n'
         page, end, tail = (published / "index.html").read_bytes().rpartition(b"</footer>")
         write_file(place / "index.html", b"".join((page, line.encode(), end, tail)))
-    facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
-    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"), files)
+    facts, checked = read_run_facts(published), read_bytes(f"{published}/selftest.md") or b""
+    return PublishedRun(
+        name=name,
+        title=said["title"],
+        started=facts.run,
+        machine=machine_words(facts),
+        answers=tuple(Answer(**one) for one in said["answers"]),
+        checked=checked.decode(errors="replace"),
+        files=tuple(files),
+    )
 
 
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]
 """(name of the run, the run, its records, the format) -> the exported file."""
 
-FORMATS: Mapping[str, str] = {
-    **dict.fromkeys(("csv", "parquet"), "bench.export.columns"),
-    "gobench": "bench.export.gobench",
-    **dict.fromkeys(("events-csv", "events-parquet"), "bench.export.event_columns"),
+FORMATS: Mapping[str, Exporter] = {
+    **dict.fromkeys(("csv", "parquet"), columns.write),
+    "gobench": gobench.write,
+    **dict.fromkeys(("events-csv", "events-parquet"), event_columns.write),
 }
-"""format -> the module that writes it, imported on use"""
 BINARY = frozenset({"parquet", "events-parquet"})
 
 
@@ -225,8 +230,7 @@ def export_verb(argv: Sequence[str]) -> None:
     folder = find_judged(name)
     source = read_run(str(folder))
     records = read_records(folder)
-    write: Exporter = import_module(FORMATS[form]).write
-    sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
+    sys.stdout.buffer.write(FORMATS[form](folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
 
 

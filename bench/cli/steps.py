@@ -13,7 +13,7 @@ from bench.core.errors import UserError
 from bench.run.folder import find_run
 from bench.run.reader import read_run
 from bench.schedule.failures import CAUSES, none_measured, record_failure, try_again
-from bench.schedule.next_step import FINISHED, STEP, Shown, next_step
+from bench.schedule.next_step import FINISHED, STEP, next_step
 from bench.schedule.progress import Screen
 
 
@@ -35,12 +35,12 @@ def next_verb(argv: Sequence[str]) -> int:
         parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args(argv)
     folder = find_run(options.run)
-    shown = Shown(_seconds(options.elapsed), Screen(options.quiet, options.columns, options.colour))
+    screen = Screen(_seconds(options.elapsed), options.quiet, options.columns, options.colour)
     try:
-        status = next_step(folder, shown, begin=options.begin, max_time_s=options.max_time, lanes=options.lanes)
+        status = next_step(folder, screen, begin=options.begin, max_time_s=options.max_time, lanes=options.lanes)
     except OSError as error:
         raise UserError(f"cannot write to {error.filename or folder}: {error.strerror}") from error
-    print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
+    print(*screen.lines, sep="\n", end="\n" if screen.lines else "")
     return status
 
 

@@ -207,18 +207,13 @@ def _upstream_delay(ms: int) -> Expected:
     return _json(check)
 
 
-def _world_row() -> Expected:
+def _worlds(count: int | None = None) -> Expected:
+    """An array of so many rows; None: one row."""
+    wanted = "one object" if count is None else f"an array of {count} objects"
+
     def check(value: Any) -> None:
-        expect(isinstance(value, dict), "one object", brief(value))
-        world_rows(value)
-
-    return _json(check)
-
-
-def _world_rows(count: int) -> Expected:
-    def check(value: Any) -> None:
-        expect(isinstance(value, list), f"an array of {count} objects", brief(value))
-        expect(len(value) == count, f"an array of {count} objects", f"{len(value)} of them")
+        expect(isinstance(value, dict if count is None else list), wanted, brief(value))
+        expect(count in (None, len(value)), wanted, f"{len(value)} of them")
         world_rows(value)
 
     return _json(check)
@@ -245,10 +240,8 @@ _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     "http-route-example": lambda n, body: _text("HTTP route response"),
     "simple-request": lambda n, body: _upstream_delay(n),
     "create-data": lambda n, body: _value({"created": clamp(n)}),
-    **dict.fromkeys(("db-raw", "db-orm"), lambda n, body: _world_row()),
-    **dict.fromkeys(
-        ("queries-raw", "queries-orm", "updates-raw", "updates-orm"), lambda n, body: _world_rows(clamp(n))
-    ),
+    **dict.fromkeys(("db-raw", "db-orm"), lambda n, body: _worlds()),
+    **dict.fromkeys(("queries-raw", "queries-orm", "updates-raw", "updates-orm"), lambda n, body: _worlds(clamp(n))),
     **dict.fromkeys(("fortunes-raw", "fortunes-orm"), lambda n, body: _fortunes()),
     "echo": lambda n, body: _value({**strict_json(body), "received": len(strict_json(body))}),
 }

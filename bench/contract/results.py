@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from bench.contract.verify import Outcome
 from bench.core.formats import escaped
@@ -106,27 +105,11 @@ def table(services: Sequence[ServiceChecks]) -> str:
 
 def junit(name: str, services: Sequence[ServiceChecks]) -> str:
     """The run as JUnit XML: a suite for each service, a test case for each check, times in seconds."""
-    root = ElementTree.Element("testsuites", name=name)
-    for service in services:
-        unchecked = bool(service.cause and not service.failed)
-        checks, skips = len(service.checks), len(service.skipped)
-        counts = {"tests": checks + skips + unchecked, "failures": len(service.failed), "errors": int(unchecked)}
-        attributes = {"name": service.service, **{name: str(count) for name, count in counts.items()}}
-        seconds = sum(check.seconds for check in service.checks)
-        suite = ElementTree.SubElement(root, "testsuite", attributes, skipped=str(skips), time=f"{seconds:.3f}")
-        for check in service.checks:
-            attributes = {"classname": service.service, "name": f"{check.route} {check.check}"}
-            case = ElementTree.SubElement(suite, "testcase", attributes, time=f"{check.seconds:.3f}")
-            if not check.ok:
-                ElementTree.SubElement(case, "failure", message=escaped(check.line()))
-        for skipped in service.skipped:
-            case = ElementTree.SubElement(suite, "testcase", classname=service.service, name=skipped.check)
-            ElementTree.SubElement(case, "skipped", message=escaped(skipped.reason))
-        if unchecked:
-            case = ElementTree.SubElement(suite, "testcase", classname=service.service, name="can be checked")
-            ElementTree.SubElement(case, "error", message=escaped(service.cause))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    from bench.core.templates import environment
+
+    made = environment(Path(__file__).parent, autoescape=True)
+    made.filters["escaped"] = escaped
+    return made.get_template("junit.xml.jinja").render(name=name, services=services)
 
 
 def _read(service: str, folder: Path, sockets: Outcome | Skipped | None) -> ServiceChecks:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from bench.core.formats import escaped
-from bench.core.gone import GONE
+from bench.core.gone import gone
 
 LISTED = (
     *("preset", "stack", "server", "framework", "Python", "base", "service", "scenario", "tool", "level"),
@@ -47,7 +47,7 @@ def unknown(what: str, word: str, names: Iterable[str], listed_by: str = "") -> 
     `listed_by` is the command that lists them, by default that for `LISTED`; without one, the error lists the names.
     For a word of an earlier version, it says what to use instead.
     """
-    if instead := GONE.get(word) or GONE.get(f"--{what.lower()} {word}"):
+    if instead := gone().get(word) or gone().get(f"--{what.lower()} {word}"):
         return UserError(instead)
     names = list(names)
     bare = {name.casefold().strip("-"): name for name in names}

@@ -50,13 +50,13 @@ class Exchange:
     0: it is one of the contract's."""
     redirects: tuple[Annotated[int, Meta(ge=300, lt=400)], ...] = ()
     """The statuses of redirects that are right responses (--expect)."""
-    size: Annotated[int, Meta(ge=0, lt=10**9)] = 0
+    size: Annotated[int, Meta(ge=0, lt=10**9)] | None = None
     """Bytes of a message."""
     deflate: bool = False
     """Whether the client offers to compress messages."""
-    events: Annotated[int, Meta(ge=0, lt=10**6)] = 0
+    events: Annotated[int, Meta(ge=1, lt=10**6)] | None = None
     """Events of a stream."""
-    gap_ms: Annotated[int, Meta(ge=0, lt=10**6)] = 0
+    gap_ms: Annotated[int, Meta(ge=0, lt=10**6)] | None = None
     """How long after an event the next one is due; 0: at once."""
     wait: Wait | None = field(default=None, compare=False)
     """What every response waits for. plan.jsonl does not have it: run.json does, by scenario."""
@@ -69,7 +69,7 @@ class Exchange:
     @property
     def paced_s(self) -> float:
         """How long it lasts at a pace of its own, which a service that is stopped meanwhile could not keep; or 0."""
-        return self.events * self.gap_ms / 1000
+        return (self.events or 0) * (self.gap_ms or 0) / 1000
 
     def url(self, at: str) -> str:
         """Its URL on the server at HOST:PORT."""

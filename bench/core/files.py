@@ -12,25 +12,18 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from bench.core.errors import UserError, one_line
-from driver.files import below
+from driver.files import below, save
 
 if TYPE_CHECKING:
     from gzip import GzipFile
 
 
 def write_file(path: Path, data: str | bytes) -> None:
-    """Write atomically (temporary name, fsync, rename): an interruption leaves the old file or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write atomically into a folder that there is; an error names the file."""
     try:
-        with temporary.open("wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        os.stat(path.parent)  # `save` would make it
+        save(path, data)
     except OSError as error:
-        # On a full disk, free the space of the partial file: the error message is written to disk too.
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         error.filename = str(path)
         raise
 

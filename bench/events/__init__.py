@@ -1,6 +1,6 @@
-"""The events of a bad day: a folder each, with a module for each stage in which it differs from the others.
+"""The events of a bad day: a folder each, with its cases (event.toml) and a module for each stage in which it differs.
 
-- `cases`: its cases, and the question that it answers (as part of bench.plan)
+- `cases`: its cases, if they are adapted to each service (as part of bench.plan)
 - `load`: what only its client does (bench.load)
 - `figures`: what is read from its window (bench.records)
 - `words`: its findings, the words of its cells, and what to set (bench.words)
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 NAMES = (
     *("reload", "stop", "killed", "hung", "recycle", "rolling", "idle-close", "overload", "slow", "connections"),
-    *("memory", "balance", "exhausted", "away"),
+    *("memory", "balance", "exhausted", "abandoned", "away"),
 )
 """In the order in which they are planned and reported."""
 
@@ -30,9 +30,14 @@ def of_event(name: str, stage: str, shared: T) -> T:
     return shared if own is None else own
 
 
+def folder_of(name: str) -> Path:
+    """Where all that is particular to an event stands."""
+    return Path(__file__).parent / name.replace("-", "_")
+
+
 @cache
 def _own(name: str, stage: str) -> Any:
-    folder = name.replace("-", "_")
-    if name not in NAMES or not (Path(__file__).parent / folder / f"{stage}.py").exists():
+    folder = folder_of(name)
+    if name not in NAMES or not (folder / f"{stage}.py").exists():
         return None
-    return getattr(import_module(f"bench.events.{folder}.{stage}"), stage.upper())
+    return getattr(import_module(f"bench.events.{folder.name}.{stage}"), stage.upper())

@@ -6,33 +6,21 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from bench.core.files import objects_in
 from bench.core.formats import escaped, markdown_table
 from bench.core.typed import TextValue, as_plain
-from bench.records.record import FIELDS, LATENCIES, Field, Record
+from bench.records.record import LATENCIES, Record
 from bench.run.reader import Run
 from bench.stats.table_verdicts import TURNED
 
 Key = tuple[str, str, str, str]
 """Scenario, tool, level, service."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgainstBest:
-    """The verdict on a service relative to the best of its table, or to the lowest p99.
-
-    `smallest_visible`: the smallest detectable difference; None if the verdict shows one.
-    """
-
-    verdict: str | None = None
-    smallest_visible: float | None = None
-
-
-NONE = AgainstBest()
+Row = Mapping[str, Any]
+"""The values of a row by column; those that are missing are null."""
 
 
 def contrasts_of(run: str) -> list[dict[str, Any]]:
@@ -40,8 +28,11 @@ def contrasts_of(run: str) -> list[dict[str, Any]]:
     return [line for line in objects_in(f"{run}/verdicts.jsonl") if line.get("kind") == "contrast"]
 
 
-def against_best(source: Run) -> dict[Key, AgainstBest]:
-    """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
+def against_best(source: Run) -> dict[Key, Row]:
+    """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate.
+
+    `smallest_visible`: the smallest detectable difference; None if the verdict shows one.
+    """
     at_rate, lines = ("latency", "latency-contrast"), objects_in(f"{source.path}/verdicts.jsonl")
     lines = [line for line in lines if line.get("kind") not in at_rate or line.get("judge") == "p99"]
     # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
@@ -51,23 +42,20 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first
             best.setdefault(_table(line), str(line.get("service")))
-    verdicts = {}
+    verdicts = dict[tuple[str, str, str, str], Mapping[str, Any]]()
     for line in lines:
         a, b, verdict = (str(line.get(name)) for name in ("a", "b", "verdict"))
         first = best.get(_table(line))
         if line.get("kind") not in ("contrast", "latency-contrast") or first not in (a, b):
             continue
         other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
-        verdicts[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
+        verdicts[(*_table(line), other)] = {"verdict": word, "smallest_visible": line.get("smallest_visible")}
     return verdicts
 
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))
 
-
-Row = Mapping[str, Any]
-"""The values of a row by column; those that are missing are null."""
 
 TYPES: Mapping[type, str] = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
 """SQL types by Python types."""
@@ -83,7 +71,8 @@ class Column:
 
     name: str
     type: str
-    field: Field
+    text: str = ""
+    """What it says; for the fields of a record, the schema does."""
 
 
 def sql_types(record: type) -> dict[str, str]:
@@ -97,19 +86,17 @@ def sql_types(record: type) -> dict[str, str]:
 
 
 def _columns() -> Iterator[Column]:
-    yield Column("run", "VARCHAR", Field("the run's name"))
-    types = sql_types(Record)
-    for name, field in FIELDS.items():
-        for key in PARTS.get(name, ()):
-            yield Column(_part(name, key), "DOUBLE", Field(f"{field.text.partition(';')[0]}: {key}", field.unit))
+    yield Column("run", "VARCHAR", "the run's name")
+    for name, kind in sql_types(Record).items():
+        yield from (Column(_part(name, key), "DOUBLE") for key in PARTS.get(name, ()))
         if name not in PARTS:
-            yield Column(name, types[name], field)
+            yield Column(name, kind)
     core = "share of a core that the load generator needs for 1,000 requests/s"
-    yield Column("client_core_ratio", "DOUBLE", Field(core))
+    yield Column("client_core_ratio", "DOUBLE", core)
     best = "relative to the best of its table (in turns), or by p99 (common rate); from verdicts.jsonl"
-    yield Column("verdict", "VARCHAR", Field(f"verdict on the service {best}"))
+    yield Column("verdict", "VARCHAR", f"verdict on the service {best}")
     visible = "in turns, unless faster or slower: the smallest difference detectable with 90 % power"
-    yield Column("smallest_visible", "DOUBLE", Field(visible))
+    yield Column("smallest_visible", "DOUBLE", visible)
 
 
 def _part(name: str, key: str) -> str:
@@ -125,7 +112,7 @@ def types() -> dict[str, str]:
     return {column.name: column.type for column in COLUMNS}
 
 
-def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest]) -> Iterator[Row]:
+def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, Row]) -> Iterator[Row]:
     """One row per record, in order."""
     for record in records:
         values = as_plain(record)
@@ -133,15 +120,14 @@ def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest
             parts = values.pop(name) or {}
             values |= {_part(name, key): parts.get(key) for key in keys}
         if record.mode in ("turns", "rate"):
-            values |= asdict(verdicts.get((record.scenario, record.tool, record.level.text, record.service), NONE))
+            values |= verdicts.get((record.scenario, record.tool, record.level.text, record.service), {})
         yield {"run": run, **values, "client_core_ratio": record.client_core_ratio}
 
 
 def table() -> str:
     """The columns that are no fields of a record (the schema has these), as a Markdown table for docs/exports.md."""
-    fields = {*FIELDS, *(_part(name, key) for name, keys in PARTS.items() for key in keys)}
-    lines = ((f"`{c.name}`", c.type, c.field.unit, c.field.text) for c in COLUMNS if c.name not in fields)
-    return markdown_table(("column", "type", "unit", "description"), lines) + "\n"
+    lines = ((f"`{column.name}`", column.type, column.text) for column in COLUMNS if column.text)
+    return markdown_table(("column", "type", "description"), lines) + "\n"
 
 
 def write(run: str, source: Run, records: Iterable[Record], form: str) -> bytes:

@@ -14,7 +14,6 @@ from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.ranking import TableLatency
 from bench.core.files import write_file
 from bench.records.event import FILE as EVENTS
-from bench.records.event import dump as dump_events
 from bench.records.file import read_events
 from bench.records.make_event import event_records
 from bench.records.record import Record, dump
@@ -46,7 +45,7 @@ def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
     rankings = describe_rankings(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
     if under_events := event_records(source):
-        write_file(folder / EVENTS, "".join(dump_events(under_events)))
+        write_file(folder / EVENTS, "".join(dump(under_events)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
     events = describe_events(under_events or read_events(folder), source.facts)
     lines += event_lines(events)

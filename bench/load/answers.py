@@ -9,8 +9,9 @@ from dataclasses import replace
 from bench.core.programs import guarded, memory_file, run_joined
 from bench.exchange import kind_of
 from bench.exchange.kind import SILENT, Response
-from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed, shortened
+from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed
 from bench.load.task import Say, Task, command_of, pinned
+from bench.plan.measurement import shortened
 from bench.tools.tool import Load, Tool
 
 TRIES = 5

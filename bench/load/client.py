@@ -13,10 +13,11 @@ import re
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Coroutine, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import Any
 
 from bench.records.event import KEPT, OPEN, Fate
 
@@ -397,9 +398,11 @@ class Client:
         self, request: Request, connection: Connection | None, head: bytes = b"", timeout_s: float | None = None
     ) -> None:
         request.begun_ns = time.monotonic_ns()
-        task = asyncio.get_running_loop().create_task(
-            self._ask(request, connection, head or self.asked.head, timeout_s or self.asked.timeout_s)
-        )
+        self._start(self._ask(request, connection, head or self.asked.head, timeout_s or self.asked.timeout_s))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        # The event loop itself keeps only weak references to tasks.
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -437,12 +440,10 @@ class Client:
 
     async def slow(self, kind: str, k: int, until: asyncio.Event) -> None:
         """Open slow connections of this kind until there are `k`; each is held until the event is set."""
-        while sum(1 for _ in self.others) < k:
+        while len(self.others) < k:
             other = Other(k)
             self.others.append(other)
-            task = asyncio.get_running_loop().create_task(self._hold(kind, other, until))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start(self._hold(kind, other, until))
             # Slowly enough not to overflow the server's backlog.
             await asyncio.sleep(0.002)
 

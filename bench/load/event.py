@@ -7,7 +7,6 @@ says when the load begins, the driver when it may end.
 from __future__ import annotations
 
 import asyncio
-import base64
 import gc
 import gzip
 import json
@@ -16,12 +15,13 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.core.files import as_object, items, mapping, read_bytes, write_file
+from bench.core.files import as_object, read_bytes, write_file
 from bench.core.programs import guarded, run_joined
+from bench.core.typed import as_plain, read_or_none
 from bench.events import of_event
 from bench.load.answers import wait_until_ready
 from bench.load.client import SPARE_S, Asked, Client, Request, sleep_until
@@ -65,10 +65,15 @@ SLOW_COLUMNS = ("k", "opened", "closed", "how", "status")
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Good responses per second in a closed loop; `of` is the id of the measurement for which it was measured."""
+    """Good responses per second in a closed loop; `of` is the id of the measurement for which it was measured.
+
+    `told`: the pids of the workers that gave responses; `expected`: the body of each, None if they differ.
+    """
 
     rate: float
-    of: str
+    of: str = ""
+    told: tuple[int, ...] = ()
+    expected: bytes | None = None
 
 
 Rates = Sequence[tuple[float, float]]
@@ -132,13 +137,13 @@ def asked_of(task: Task) -> str:
 def know(task: Task, capacity: Capacity) -> None:
     """Save the service's capacity, the pids of its workers, and the expected body."""
     event = task.event
-    facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, **asdict(capacity)}
     client = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None)))
     bodies = {request.body for request in client.log if request.fate is Fate.ANSWERED and request.body is not None}
     # Bodies that differ between responses, as a user's own app may send, are not compared.
     same = len(bodies) == 1 and not task.planned.requests
-    facts["told"] = sorted({request.worker for request in client.log if request.worker})
-    facts["expected"] = base64.b64encode(bodies.pop()).decode() if same else None
+    told = tuple(sorted({request.worker for request in client.log if request.worker}))
+    known = as_plain(replace(capacity, told=told, expected=bodies.pop() if same else None))
+    facts = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S} | known
     write_file(task.folder / CAPACITY, json.dumps(facts) + "\n")
 
 
@@ -176,20 +181,19 @@ def run_event(task: Task, beside: int = 0) -> None:
     `beside` is the number of other windows of the event at the same time.
     """
     folder, event = task.folder, task.event
-    capacity_facts = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
-    if not isinstance(capacity := capacity_facts.get("rate"), float):
+    capacity = read_or_none(Capacity, as_object(read_bytes(str(folder / CAPACITY)) or b""))
+    if capacity is None:
         raise Failed(TOOL_FAILED, f"{CAPACITY} has no capacity: the load was not prepared")
-    expected = base64.b64decode(capacity_facts["expected"]) if capacity_facts.get("expected") else None
-    load, known = pinned(task.load), frozenset(items(capacity_facts.get("told")))
-    asked = _asked(replace(task, load=load), event, expected)
-    rates = [] if event.parts else rates_of(event, capacity)
+    load, known = pinned(task.load), frozenset(capacity.told)
+    asked = _asked(replace(task, load=load), event, capacity.expected)
+    rates = [] if event.parts else rates_of(event, capacity.rate)
     specifics = of_event(event.name, "load", SHARED)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
     # The hostname of the unpinned load resolves to all containers of the service; the pinned load has one address.
     with specifics.before(event, asked, task.load.peer[0], folder) as (asked, run):
         time.sleep(task.planned.after_s)
         t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
-        loading = Loading(load, event, capacity, rates, t0_ns, max(WORKERS, len(known)))
+        loading = Loading(load, event, capacity.rate, rates, t0_ns, max(WORKERS, len(known)))
         client = specifics.client(loading, asked)
         gc.disable()
         start_ns = time.time_ns() + round(SPARE_S * 1e9)
@@ -198,7 +202,7 @@ def run_event(task: Task, beside: int = 0) -> None:
             run(_load(client, loading, specifics.also, folder, known=known))
         gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
-    facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "beside": beside}
+    facts |= {"capacity": capacity.rate, "rates": rates, "timeout_s": event.timeout_s, "beside": beside}
     facts |= {"by": task.tool.name, **(more or {})}
     facts |= {"faults": dict(client.faults), "exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}
     log = "".join("\t".join(map(str, row)) + "\n" for row in rows(client.log, t0_ns))

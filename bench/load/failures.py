@@ -1,11 +1,12 @@
-"""Messages of verbs: failures, with the exit statuses of `loadgen/measure`, and quoting like bash's."""
+"""Messages of verbs: failures, with the exit statuses of `loadgen/measure`, and command lines."""
 
 from __future__ import annotations
 
-import re
+import shlex
 
 from bench.core.errors import UserError, one_line
 from bench.core.files import UNWRITABLE, unwritable
+from bench.core.formats import escaped
 from bench.tools.tool import Command
 
 WRONG_USAGE, NO_ANSWER, WRONG_ANSWER, TOOL_FAILED = 2, 10, 11, 12
@@ -36,39 +37,6 @@ def explained(error: Exception) -> str:
     return f"{where}{type(error).__name__}: {error}".replace("\n", " ")
 
 
-LONGEST = 120
-_SPECIAL = re.compile(r"([ \t'\"\\|&;()<>!{}*\[\]?^$`,]|\A[#~])")
-
-
-def quoted(word: str) -> str:
-    """The word, quoted like bash's `printf %q`."""
-    return _SPECIAL.sub(r"\\\1", word) if word and _is_plain(word) else _ansi(word)
-
-
 def command_line(command: Command) -> str:
     """A command line in shell syntax, with its standard input."""
-    stdin = command.stdin
-    text = "'" + stdin.replace("'", "'\\''") + "'" if _is_plain(stdin) else _ansi(stdin)
-    return " ".join(map(quoted, command.argv)) + (f" <<<{text}" if stdin else "")
-
-
-def shortened(text: str) -> str:
-    """The first `LONGEST` characters of any text, as one printable word."""
-    return quoted(text[:LONGEST])
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.isprintable()
-
-
-def _ansi(text: str) -> str:
-    """The text quoted as $'...', which allows any character; '' if it is empty."""
-    if not text:
-        return "''"
-    signs = (_sign(byte) for byte in text.encode(errors="surrogateescape"))
-    return f"$'{''.join(signs)}'"
-
-
-def _sign(byte: int) -> str:
-    known = {0x0A: "\\n", 0x09: "\\t", 0x0D: "\\r", 0x27: "\\'", 0x5C: "\\\\"}
-    return known.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")
+    return escaped(shlex.join(command.argv) + (f" <<<{shlex.quote(command.stdin)}" if command.stdin else ""))

@@ -34,7 +34,6 @@ from bench.load.task import Step, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare
 from bench.plan.cells import CYCLE_S, blocks_of
-from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
 from bench.records.counters import clock_step_s, is_clock_step, whole
@@ -44,6 +43,7 @@ from bench.tools import TOOLS
 from bench.tools.levels import LoadKey
 from bench.tools.tool import OUTPUT, temporary
 from bench.validity.run_rules import LEAST_SUCCESSES, NoiseLimits, noise_limits_of
+from driver.messages import cpu_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,8 @@ def windows_of(step: Step) -> list[list[Measurement]]:
 
 
 def wait_for_all(step: Step) -> None:
-    """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
-    first = {measurement.service: measurement for window in windows_of(step) for measurement in window}
-    step.of_each(_still(step, first.values()), wait_until_ready)
-    if all(map(step.status, first)):
-        raise Failed(NO_ANSWER, "no service is left to be loaded")
-
-
-def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
-    """The measurements whose service has not failed."""
-    return [measurement for measurement in window if not step.status(measurement.service)]
+    """Wait for all started services."""
+    step.wait_for_all(wait_until_ready)
 
 
 def load_windows(step: Step) -> None:
@@ -125,7 +117,7 @@ def load_windows(step: Step) -> None:
     services = {measurement.service for window in windows for measurement in window}
     # Those of the run's services while they are loaded; none if run.json does not have them.
     cpus = facts.knobs.get("SERVER_CPUS", "")
-    counters = CpuCounters(_cgroups(run, services), server_cpus=frozenset(parse_list(cpus) if cpus else ()))
+    counters = CpuCounters(_cgroups(run, services), server_cpus=frozenset(cpu_list(cpus) if cpus else ()))
     retries, freezer = retries_of(run), freezer_of(run)
     workers = whole(facts.workers)
     rests_s: dict[str, float] = {}
@@ -133,19 +125,19 @@ def load_windows(step: Step) -> None:
     # Containers that all services use: their CPU time in a turn is charged to its service.
     shared = [name for name in counters.names if name not in services]
     if windows and not windows[0][0].held:
-        step.of_each(_still(step, windows[0]), prepare)
+        step.of_each(step.left(windows[0]), prepare)
     for window in windows:
         if not window[0].stopped:
             if window[0].held:
-                step.of_each(_still(step, window), prepare)
-            if rated := _still(step, window):
+                step.of_each(step.left(window), prepare)
+            if rated := step.left(window):
                 rng = random.Random(f"{facts.seed} {rated[0].id}")
                 load_at_rate(step, rated, counters, rng, shared, freezer=freezer)
                 check_room(run)
             continue
         clock_steps = late = 0
-        step.of_each(_still(step, window), prepare)
-        while loads := _loads(step, _still(step, window), versions):
+        step.of_each(step.left(window), prepare)
+        while loads := _loads(step, step.left(window), versions):
             rng = random.Random(f"{facts.seed} {loads[0].planned.id}")
             taken, stepped = _load_window(
                 step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer, workers=workers

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import text_of
-from bench.plan.cpus import parse_list
+from driver.messages import cpu_list
 
 SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
 VERSION_1 = (
@@ -87,7 +87,7 @@ def _own_cpus(lines: list[str]) -> Iterator[str]:
     """The lines of /proc/stat for the CPUs that the load generator may use; none if unknown."""
     status = text_of(proc() / "self/status").splitlines()
     allowed = next((line.partition(":")[2].strip() for line in status if line.startswith("Cpus_allowed_list:")), "")
-    names = {f"cpu{number}" for number in parse_list(allowed)} if allowed else set[str]()
+    names = {f"cpu{number}" for number in cpu_list(allowed)} if allowed else set[str]()
     for line in lines:
         name, _, counts = line.partition(" ")
         if name in names:

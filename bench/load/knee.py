@@ -9,16 +9,13 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import plain
-from bench.core.typed import read_or_none
 from bench.load.answers import ask, is_good, ready_timeout_s
 from bench.load.cpu_counters import SHARED, CpuCounters, cgroup_root, find_cgroups
 from bench.load.failures import TOOL_FAILED, Failed
@@ -27,7 +24,7 @@ from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_searc
 from bench.load.save import last_words, publish, run_tool, save_reports
 from bench.load.task import Task, deadline_of, pinned
 from bench.load.turns import Turns, is_spoiled
-from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
+from bench.records.knee import REQUESTS, Knee, Trial, read_knee, trial_of
 from bench.run.facts import read_run_facts
 from bench.tools import parse
 from bench.tools.levels import knee_level
@@ -50,41 +47,23 @@ def trials_of(folder: Path, redirects: Sequence[int] = ()) -> list[Trial]:
         parsed = None if output is None else parse("vegeta", output, redirects)
         lag = read_lag(as_object(read_bytes(f"{path}/lag.json") or b""))
         host = mapping(as_object(read_bytes(f"{path}/{HOST_JSON}") or b""))
-        busy = host.get("busy") if is_positive(host.get("busy")) else None
+        busy = busy if isinstance(busy := host.get("busy"), float) and busy > 0 else None
         trials.append(replace(trial_of(rate, parsed, lag, output or b""), noise=host.get("noise") is True, busy=busy))
     return trials
 
 
-@dataclass(frozen=True, slots=True)
-class SavedKnee:
-    """What loads need of a knee.json. `reason`: why there is no knee; `found_in`, `share`: another search found it."""
-
-    rate: Annotated[int, Meta(gt=0)]
-    seconds: Annotated[int, Meta(gt=0)]
-    reason: str | None = None
-    found_in: str | None = None
-    ended_by: str | None = None
-    share: float | None = None
-
-    @property
-    def found_here(self) -> bool:
-        """Whether its own search found it."""
-        known = self.reason is None or self.ended_by == CLIENT
-        return known and self.found_in is None and self.share is None
+def _saved(path: Path) -> Knee | None:
+    return read_knee(as_object(read_bytes(str(path)) or b""))
 
 
-def _saved(path: Path) -> SavedKnee | None:
-    return read_or_none(SavedKnee, as_object(read_bytes(str(path)) or b""))
-
-
-def earlier_knee(folder: Path) -> tuple[str, SavedKnee] | None:
+def earlier_knee(folder: Path) -> tuple[str, Knee] | None:
     """(round, knee) of the first earlier round that found this cell's knee; `folder` is that of its measurement."""
     own, _, scenario, cell, _, service = folder.parts[-6:]
     found = _searches(Path(*folder.parts[:-6]), f"{scenario}/{cell}/w1/{service}")
     return next(((path.parts[-7], knee) for path, knee in found if path.parts[-7] < own), None)
 
 
-def _searches(raw: Path, cells: str) -> Iterator[tuple[Path, SavedKnee]]:
+def _searches(raw: Path, cells: str) -> Iterator[tuple[Path, Knee]]:
     """The knees that were found in these cells by round, except in steps that were set aside."""
     for path in sorted(raw.glob(f"r*/*/{cells}/knee.json")):
         if "." not in path.parts[-6] and (knee := _saved(path)) and knee.found_here:
@@ -181,11 +160,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
     seconds = max(step.seconds, math.ceil(task.planned.duration_s or 0.0))
     facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
     facts |= {"reason": step.reason, "found_in": found_in, "ended_by": step.ended_by}
-    facts["trials"] = [
-        {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
-        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s), "noise": t.noise, "busy": t.busy}
-        for t in trials
-    ]
+    facts["trials"] = [asdict(trial) | {"faults": trial.faults(limit_s)} for trial in trials]
     write_file(folder / KNEE_JSON, json.dumps(facts) + "\n")
     return None
 

@@ -22,10 +22,11 @@ from bench.core.formats import plain
 from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
 from bench.exchange.kind import SILENT, Response
 from bench.load.answers import ask
-from bench.load.failures import TOOL_FAILED, Failed, shortened
+from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
 from bench.load.sockets import traffic
 from bench.load.task import Task
+from bench.plan.measurement import shortened
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, Command, temporary
 
@@ -156,11 +157,11 @@ def run_tool(task: Task, command: Command, began: Callable[[], object] = lambda:
 
 
 def last_words(output: Path) -> str:
-    """The last line of a tool's output, quoted; '' if there is none."""
+    """The last line of a tool's output, as Python writes it; '' if there is none."""
     try:
         text = output.read_bytes()
     except OSError:
-        return ""
+        text = b""
     return shortened(text.removesuffix(b"\n").rpartition(b"\n")[2].decode(errors="surrogateescape"))
 
 

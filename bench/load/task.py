@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bench.core.files import as_object, items, mapping, read_bytes
-from bench.load.failures import WRONG_USAGE, Failed, explained
+from bench.load.failures import NO_ANSWER, WRONG_USAGE, Failed, explained
 from bench.plan.event import Event
 from bench.plan.measurement import Measurement, read_measurement, step_folder
 from bench.tools import SOCKETS, TOOLS
@@ -193,6 +193,11 @@ class Step:
         except FileNotFoundError:
             return 0
 
+    def left(self, measurements: Iterable[Measurement] | None = None) -> list[Measurement]:
+        """Those of these measurements, by default of all, whose service has not failed."""
+        every = self.planned.values() if measurements is None else measurements
+        return [measurement for measurement in every if not self.status(measurement.container)]
+
     def note(self, service: str, status: int, *said: str) -> None:
         """Save a service's exit status and add to its output."""
         # On a full disk, report the original failure, not this one.
@@ -229,6 +234,13 @@ class Step:
                 act(self.task(measurement.id), say)
 
         at_once(do, measurements)
+
+    def wait_for_all(self, act: Callable[[Task, Say], object]) -> None:
+        """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
+        by_container = {measurement.container: measurement for measurement in self.planned.values()}
+        self.of_each(self.left(by_container.values()), act)
+        if not self.left():
+            raise Failed(NO_ANSWER, "no service is left to be loaded")
 
 
 def read_step(folder: str) -> Step:

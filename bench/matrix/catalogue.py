@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.core.formats import markdown_table
+from bench.core.templates import environment
 from bench.matrix.model import Matrix, Notes, python_label
 from bench.matrix.packages import normalised, pins_in
 
@@ -15,40 +16,25 @@ INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}
 NO_LIMIT = "connections"
 """The note on a server without a limit of its own: as many requests as there are connections."""
 STALL = "known defect: waits up to 40 ms for a delayed TCP acknowledgement"
-HEAD = """# Catalogue
-
-<!-- from the matrix (services/matrix.toml), by scripts/generate.sh: do not edit -->
-
-A stack is a server with a framework that it can host. On one Python and one base image it is a Docker Compose service.
-"""
 
 
 def catalogue_file(matrix: Matrix) -> str:
     """The counts, then servers, frameworks, Pythons, and the skipped combinations with their causes."""
     offered = [s for s in matrix.services if not s.skip]
-    counts = ", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases)
-    parts = [
-        f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
-        "[alpine.md](alpine.md) says what was tested there."
-        f" The versions below are for Python {matrix.default_python}.",
-        "## Servers",
-        "A server's name leads to its `server.toml`, with its defaults, how it reloads, and the pages of its"
-        " documentation that say so. Variants and development servers are measured only if named.",
-        "- **At once:** how many requests one worker handles at the same time, without this project's flags.\n"
-        "- **Changes:** what this project adds to it or sets otherwise, and known defects. Workers, accept queue and"
-        " lack of an access log are the same for all.\n"
-        "- **Widely used,** because a deployment guide of Django, Flask or FastAPI names them, or that of their own"
-        f" framework: {', '.join(f'`{s.name}`' for s in matrix.servers.values() if s.notes and s.notes.documented)}.",
-        _table(("server", "hosts", "worker model", "version", "at once", "changes"), _servers(matrix)),
-        "## Frameworks",
-        _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
-        "## Pythons",
-        _table(("Python", *(f"services on {base}" for base in matrix.bases)), _pythons(matrix)),
-        "## Skipped",
-        "Combinations that are legal but do not work, with the number of services in parentheses.",
-        "\n".join(_skips(matrix)),
-    ]
-    return f"{HEAD}\n" + "\n\n".join(parts) + "\n"
+    template = environment(Path(__file__).parent).get_template("catalogue.md.jinja")
+    return template.render(
+        matrix=matrix,
+        stacks=len({s.stack for s in offered}),
+        services=len(offered),
+        counts=", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases),
+        documented=", ".join(f"`{s.name}`" for s in matrix.servers.values() if s.notes and s.notes.documented),
+        table=_table,
+        servers=_servers(matrix),
+        frameworks=_frameworks(matrix),
+        python_columns=("Python", *(f"services on {base}" for base in matrix.bases)),
+        pythons=_pythons(matrix),
+        skips=_skips(matrix),
+    )
 
 
 def versions(matrix: Matrix, kind: str, name: str) -> str:

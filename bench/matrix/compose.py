@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from bench.core.service_settings import NO_SETTINGS
 from bench.matrix.flags import FLAGS, flag_words
 from bench.matrix.knobs import LIMITS, REF, THREADS
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
-from bench.matrix.settings import SETTINGS
+from bench.matrix.settings import allowed
 from bench.matrix.start_command import START
 from driver.messages import CHANGES
 
@@ -25,13 +26,14 @@ CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 def compose_file(matrix: Matrix) -> str:
     """services/compose.yml: every service that is not skipped, in the profile `matrix`, plus those of `bench_file`."""
     quick = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
-    parts = [_service(s.name, s, matrix, profile=True) for s in matrix.services if not s.skip and s.name not in quick]
-    return "".join([HEADER, "services:\n", *parts, _bench_services(matrix)])
+    others = (s for s in matrix.services if not s.skip and s.name not in quick)
+    services = {s.name: _service(s.name, s, matrix) | {"profiles": ["matrix"]} for s in others}
+    return f"{HEADER}{_written(services | _bench_services(matrix))}"
 
 
 def bench_file(matrix: Matrix) -> str:
     """services/bench.yml: only `bench` and the quick preset's services, because Compose needs seconds for the rest."""
-    return f"{HEADER}services:\n{_bench_services(matrix)}"
+    return f"{HEADER}{_written(_bench_services(matrix))}"
 
 
 def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = "") -> str:
@@ -43,16 +45,32 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = ""
     chosen = list(services)
     plain = {s.built_as: replace(s, name=s.built_as, settings=NO_SETTINGS, plain=None) for s in chosen}
     others = [(name, service) for name, service in plain.items() if name not in quick]
-    body = "".join(_service(name, s, matrix, folder="services/", locks=locks) for name, s in others)
-    body += "".join(_varied(s) for s in chosen if s.settings)
-    body += f"volumes: {{{CHANGES}: {{}}}}\n" if any(s.framework.own for s in chosen) else ""
-    return f"services:\n{body}" if body else "services: {}\n"
+    composed = {name: _service(name, s, matrix, folder="services/", locks=locks) for name, s in others}
+    composed |= {s.name: _varied(s) for s in chosen if s.settings}
+    volumes = f"volumes: {{{CHANGES}: {{}}}}\n" if any(s.framework.own for s in chosen) else ""
+    return _written(composed) + volumes
 
 
-def _bench_services(matrix: Matrix) -> str:
-    quick = list(_quick_services(matrix))
-    parts = [_service(name, service, matrix, chosen=chosen) for name, service, chosen in quick]
-    return "".join([*parts, _bench(name for name, _, _ in quick)])
+def _written(services: Mapping[str, Mapping[str, Any]]) -> str:
+    """Services as YAML, with a line for each key: JSON is YAML."""
+    lines = ["services:" if services else "services: {}"]
+    for name, keys in services.items():
+        lines += [f"  {name}:", *(f"    {key}: {json.dumps(value)}" for key, value in keys.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _bench_services(matrix: Matrix) -> dict[str, dict[str, Any]]:
+    quick = {name: _service(name, service, matrix, chosen=chosen) for name, service, chosen in _quick_services(matrix)}
+    bench = {
+        "extends": {"file": "common.yml", "service": "loadgen"},
+        "command": ["/bench/loadgen/bench"],
+        # Starts as root only to switch to the owner of results/.
+        "user": "0:0",
+        "cap_add": ["SETUID", "SETGID"],
+        "environment": {name: f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}" for name in allowed("settings")},
+        "depends_on": {name: {"condition": "service_started"} for name in ("postgres", "upstream", "null", *quick)},
+    }
+    return {**quick, "bench": bench}
 
 
 def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
@@ -72,16 +90,9 @@ def _image_reference(image: str, setting: str) -> str:
 
 
 def _service(
-    name: str,
-    service: Service,
-    matrix: Matrix,
-    *,
-    profile: bool = False,
-    chosen: bool = False,
-    folder: str = "",
-    locks: str = "",
-) -> str:
-    """The YAML of a service. `chosen`: WORKER_CLASS chooses its server and image."""
+    name: str, service: Service, matrix: Matrix, *, chosen: bool = False, folder: str = "", locks: str = ""
+) -> dict[str, Any]:
+    """A service that is built. `chosen`: WORKER_CLASS chooses its server and image."""
     server, alias = service.server.name, name
     if chosen:
         _, value, default = WORKER
@@ -103,30 +114,27 @@ def _service(
         args |= {"CHANGED": str(service.package), "PYTHON_RELEASED": matrix.pythons[service.python].released}
     elif service.package:
         args["PACKAGE"] = service.package
-    if service.framework.own:
+    build = {"context": service.context or folder or ".", "dockerfile": base.dockerfile, "args": args}
+    if app := service.framework.own:
         # What it does not ask for would hide what it forgets, and contradict what it pins.
-        args["SERVER_BASE"] = "bare"
-        if service.framework.own.apt:
-            args["APT"] = service.framework.own.apt
-    lines = [
-        f"  {name}:",
-        f"    extends: {{file: {folder}template.yml, service: {_template(service)}}}",
-        f"    image: {json.dumps(service.image if service.framework.own else 'bench/' + alias)}",
-        *(["    profiles: [matrix]"] if profile else []),
-        "    build:",
-        f"      context: {json.dumps(service.context) if service.context else folder or '.'}",
-        f"      dockerfile: {base.dockerfile}",
-        f"      args: {json.dumps(args)}",
-        *_on_top(service, locks),
-        *([f"    environment: {json.dumps(own)}"] if (own := _environment(service)) else []),
-        *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
-    ]
-    return "\n".join(lines) + "\n"
+        args |= {"SERVER_BASE": "bare"} | ({"APT": app.apt} if app.apt else {})
+        lock = f"{locks}{app.lock_suffix}/{python_label(service.python)}"
+        contexts = {"app-source": app.source.replace("$", "$$"), "app-locks": lock}
+        build |= {"target": "own-app", "additional_contexts": contexts}
+    elif service.wheel:
+        build |= {"target": "with-package", "additional_contexts": {"package-wheels": service.wheel}}
+    keys = {
+        **_extended(service, folder),
+        "image": service.image if app else f"bench/{alias}",
+        "build": build,
+        "environment": _environment(service),
+        "networks": {"bench": {"aliases": [alias]}} if chosen else {},
+    }
+    return {key: value for key, value in keys.items() if value}
 
 
-def _template(service: Service) -> str:
-    """The service of template.yml that it extends."""
-    return "own-app" if service.framework.own else "app"
+def _extended(service: Service, folder: str) -> dict[str, Any]:
+    return {"extends": {"file": f"{folder}template.yml", "service": "own-app" if service.framework.own else "app"}}
 
 
 def _environment(service: Service) -> dict[str, str | None]:
@@ -146,50 +154,17 @@ def _settings(service: Service) -> dict[str, str]:
     return {name: value for name, value in service.settings.items() if name not in {*LIMITS, REF, FLAGS}}
 
 
-def _varied(service: Service) -> str:
-    """The YAML of a service with varied settings, which uses the image of the service without them."""
+def _varied(service: Service) -> dict[str, Any]:
+    """A service with varied settings, which uses the image of the service without them."""
     limits = {key: value for name, value in service.settings.items() if (key := LIMITS.get(name))}
-    environment = _environment(service) | _settings(service)
     # Compose would replace variables in it.
-    command = [word.replace("$", "$$") for word in (START, *flag_words(service.settings))]
-    lines = [
-        f"  {service.name}:",
-        f"    extends: {{file: services/template.yml, service: {_template(service)}}}",
-        f"    image: {json.dumps(service.image)}",
-        "    pull_policy: never",
-        *([f"    environment: {json.dumps(environment)}"] if environment else []),
-        *([f"    command: {json.dumps(command)}"] if len(command) > 1 else []),
-        *(f"    {key}: {json.dumps(value)}" for key, value in limits.items()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _on_top(service: Service, locks: str) -> list[str]:
-    """The build options that add packages' wheels or a user's own app to the service's image."""
-    if app := service.framework.own:
-        lock = f"{locks}{app.lock_suffix}/{python_label(service.python)}"
-        contexts = {"app-source": app.source.replace("$", "$$"), "app-locks": lock}
-        return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
-    if service.wheel:
-        contexts = {"package-wheels": service.wheel}
-        return ["      target: with-package", f"      additional_contexts: {json.dumps(contexts)}"]
-    return []
-
-
-def _bench(names: Iterable[str]) -> str:
-    settings = {name: f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}" for name in SETTINGS}
-    needs = "".join(f"      {name}: {{condition: service_started}}\n" for name in names)
-    return (
-        "  bench:\n"
-        "    extends: {file: common.yml, service: loadgen}\n"
-        "    command: [/bench/loadgen/bench]\n"
-        "    # Starts as root only to switch to the owner of results/.\n"
-        '    user: "0:0"\n'
-        "    cap_add: [SETUID, SETGID]\n"
-        f"    environment: {json.dumps(settings)}\n"
-        "    depends_on:\n"
-        "      postgres: {condition: service_started}\n"
-        "      upstream: {condition: service_started}\n"
-        '      "null": {condition: service_started}\n'
-        f"{needs}"
-    )
+    flags = [word.replace("$", "$$") for word in flag_words(service.settings)]
+    environment = _environment(service) | _settings(service)
+    return {
+        **_extended(service, "services/"),
+        "image": service.image,
+        "pull_policy": "never",
+        **({"environment": environment} if environment else {}),
+        **({"command": [START, *flags]} if flags else {}),
+        **limits,
+    }

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
 from bench.core.errors import UserError
+from bench.core.tables import table_beside
 
 FLAGS, NONE = "FLAGS", "none"
 """The knob, and its value for services without extra flags. Any other value is words as a shell quotes them."""
@@ -18,32 +20,23 @@ ARGUMENTS = '"$@"'
 """How a start script passes the words on."""
 LONGEST = 400
 """The most characters of a value."""
-SHORT: Mapping[str, Mapping[str, str]] = {
-    "gunicorn": {
-        **{"-b": "--bind", "-c": "--config", "-D": "--daemon", "-k": "--worker-class"},
-        **{"-t": "--timeout", "-w": "--workers"},
-    },
-    "hypercorn": {"-b": "--bind", "-c": "--config", "-w": "--workers"},
-    "uwsgi": {
-        **{"-d": "--daemonize", "-l": "--listen", "-p": "--processes", "--workers": "--processes"},
-        **{"-R": "--max-requests", "-s": "--socket", "-t": "--harakiri", "-w": "--module", "-x": "--xml"},
-    },
-}
-"""Other spellings of flags that are not for users, by the program that start scripts execute."""
-NEEDED: Mapping[str, Sequence[str]] = {
-    "gunicorn": ("--config", "--daemon", "--threads", "--worker-class"),
-    "uvicorn": ("--fd", "--host", "--uds"),
-    "hypercorn": ("--config", "--insecure-bind", "--quic-bind"),
-    "granian": ("--host", "--interface", "--uds"),
-    "uwsgi": (
-        *("--binary-path", "--config", "--daemonize", "--http", "--http-socket", "--ini", "--json", "--module"),
-        *("--socket", "--uwsgi-socket", "--wsgi-file", "--xml", "--yaml"),
-    ),
-}
-"""Flags that the harness needs as `start` has them: where the server listens, and which server it is."""
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*", re.ASCII)
 _FED = re.compile(r'(?<![\w-])(--[a-z][a-z-]*)[= ]"?[^"\s]*?\$[({$]*([A-Z_]+)')
 """A flag of a start script whose value comes from a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The flags of a program that are not for users; flags.toml says what each is."""
+
+    needed: tuple[str, ...] = ()
+    spellings: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def reserved() -> Mapping[str, Reserved]:
+    """These flags by program."""
+    return table_beside(__file__, dict[str, Reserved])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +95,14 @@ def flags_refusal(script: str, words: Sequence[str]) -> str | None:
 
 def _refusals(script: str, words: Sequence[str]) -> Iterator[str]:
     command = script.replace("\\\n", " ").rpartition("\nexec ")[2]
-    program = command.partition(" ")[0]
+    program = reserved().get(command.partition(" ")[0], Reserved())
     knobs = dict(_FED.findall(command))
     for flag in (match[0] for word in words if (match := _FLAG.match(word))):
         if not flag.startswith("--") and len(flag) > 2:
             yield f"{flag} may be several flags: give each as a word of its own, and its value as the next"
-        full = SHORT.get(program, {}).get(flag, flag)
+        full = program.spellings.get(flag, flag)
         # Some parsers take any unambiguous beginning of a flag.
-        ours = {one for one in (*knobs, *NEEDED.get(program, ())) if one.startswith(full)}
+        ours = {one for one in (*knobs, *program.needed) if one.startswith(full)}
         for harness_flag in sorted(ours)[:1] if full.startswith("--") else ():
             knob = knobs.get(harness_flag, "PORT")
             yield (

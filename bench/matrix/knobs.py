@@ -20,19 +20,13 @@ from bench.core.errors import UserError
 from bench.core.service_settings import Settings
 from bench.matrix.flags import FLAGS
 from bench.matrix.model import Service
-from bench.matrix.settings import NUMBER, SETTINGS
+from bench.matrix.settings import allowed
 
 CPU_QUOTA = "CPU_QUOTA"
 THREADS = "THREADS"
 """Threads per worker, for servers with a thread pool."""
 LIMITS: Mapping[str, str] = {CPU_QUOTA: "cpus", "MEMORY": "mem_limit"}
 """The knobs that are limits of the container, with their Compose keys; all others are environment variables."""
-ALLOWED: Mapping[str, tuple[str, str]] = {
-    **{name: SETTINGS[name] for name in ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")},
-    **dict.fromkeys((THREADS, "KEEPALIVE", "GRACEFUL", "TIMEOUT", "MAX_REQUESTS", "BOOT_S"), NUMBER),
-    CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
-}
-"""(pattern, description) of the values of some knobs; all others take any `WORD`."""
 WORD = (r"[A-Za-z0-9._:/@%+=-]{1,60}", "a word of letters, digits and ._:/@%+=-")
 REF = "REF"
 """The first setting of a service if two refs are compared: the ref that it is from. Not an environment variable."""
@@ -77,13 +71,14 @@ def parse_knob(text: str) -> Knob:
     if name in FIXED or name.startswith("DATABASE_"):
         raise UserError(f"--vary {name}: the harness needs its value")
     values = tuple(values_text.split(","))
-    pattern, allowed = ALLOWED.get(name, WORD)
+    known = allowed("knobs")
+    pattern, what = known.get(name, WORD)
     for value in values:
         if not value:
             raise UserError(f"--vary {text}: a value is empty; give NAME=VALUE,VALUE")
         if not re.fullmatch(pattern, value, re.ASCII):
-            raise UserError(f"--vary {name}: {value!r} is not {allowed}")
-    kinds = [_number(value) if name in ALLOWED else value for value in values]
+            raise UserError(f"--vary {name}: {value!r} is not {what}")
+    kinds = [_number(value) if name in known else value for value in values]
     twice = next((value for number, value in enumerate(values) if kinds[number] in kinds[:number]), None)
     if twice is not None:
         raise UserError(f"--vary {text}: {twice} is given twice")

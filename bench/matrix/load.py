@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from bench.core.errors import UserError
 from bench.core.exchange import Exchange
-from bench.core.gone import GONE
+from bench.core.gone import gone
 from bench.core.typed import typed
 from bench.matrix.model import (
     NAME,
@@ -274,7 +274,7 @@ def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
 
 def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
     if "tables" in _table(value, place):
-        raise ValueError(f"{place}: {GONE['tables of a preset']}")
+        raise ValueError(f"{place}: {gone()['tables of a preset']}")
     usual = {key: getattr(defaults, key) for key in ("rounds", "duration", "warmup", "timeout")}
     usual |= {"pythons": [defaults.python], "bases": [defaults.base]}
     preset = _with_given(Preset, usual | dict(_table(value, place)), place, name=name)

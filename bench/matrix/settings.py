@@ -8,48 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from bench.core.errors import UserError
+from bench.core.tables import table_beside
 
-CPUS = (r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", "a list of CPUs such as 0-3 or 1,2 (empty: chosen automatically)")
-NUMBER = (r"[1-9]\d{0,6}", "a whole number above 0")
-SIZE = (r"[1-9]\d*[kmg]", "a size such as 512m")
-PERCENT = (r"\d{1,3}(\.\d{1,3})?", "a percentage such as 5 or 0.5")
-IMAGE = (r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", "an image name")
+Allowed = tuple[str, str]
+"""A pattern of values, and what it allows in words."""
 
-SETTINGS: Mapping[str, tuple[str, str]] = {
-    "WORKER_CLASS": (r"sync|gevent", "sync or gevent"),
-    "DURATION": (rf"({NUMBER[0]})?", f"{NUMBER[1]}, or empty"),
-    "ROUNDS": (r"([1-9]\d?)?", "a number from 1 to 99, or empty"),
-    "SEED": (r"\d{1,18}", "a number"),
-    "TURN_SECONDS": (r"[1-9]\d?", "a number from 1 to 99"),
-    "SELECTION": (r"[A-Za-z0-9 ,.*=_-]*", "flags of scripts/matrix.sh such as --scenario json"),
-    "WORKERS": NUMBER,
-    "BACKLOG": NUMBER,
-    "DB_POOL_TOTAL": NUMBER,
-    "UPSTREAM_DELAY_MS": NUMBER,
-    "PYTHON_JIT": (r"[01]", "0 or 1"),
-    "SERVER_CPUS": CPUS,
-    "LOADGEN_CPUS": CPUS,
-    "DATABASE_CPUS": CPUS,
-    "MEMORY": SIZE,
-    "PIDS": NUMBER,
-    "NOFILE": NUMBER,
-    "MAX_STEAL": PERCENT,
-    "MAX_FOREIGN_CPU": PERCENT,
-    "MAX_LOADGEN_WAIT": PERCENT,
-    "PYTHON_IMAGE": IMAGE,
-    "PYPY_IMAGE": IMAGE,
-    "DEBIAN_IMAGE": IMAGE,
-    "ALPINE_PYTHON_IMAGE": (rf"({IMAGE[0]})?", f"{IMAGE[1]} (empty: as PYTHON_IMAGE)"),
-    "COMPOSE_SERVICES": (r"bench|compose", "bench or compose"),
-    "BENCH_REGISTRY": (
-        r"([a-z0-9.-]+(:\d{1,5})?(/[a-z0-9._-]+)*)?",
-        "a registry such as registry.example.org/bench, or empty",
-    ),
-    "BENCH_SUBNET": (r"\d{1,3}(\.\d{1,3}){3}/\d{1,2}", "a subnet such as 198.18.0.0/24"),
-}
+
+@dataclass(frozen=True, slots=True)
+class AllowedValues:
+    """What settings.toml says; a text is the name of a kind."""
+
+    kinds: Mapping[str, Allowed]
+    settings: Mapping[str, str | Allowed]
+    knobs: Mapping[str, str | Allowed]
+
+
+@cache
+def allowed(table: Literal["settings", "knobs"]) -> Mapping[str, Allowed]:
+    """The values of each setting, or of some knobs of --vary."""
+    known = table_beside(__file__, AllowedValues)
+    entries: Mapping[str, str | Allowed] = getattr(known, table)
+    return {name: known.kinds[kind] if isinstance(kind, str) else kind for name, kind in entries.items()}
 
 
 def read_env(path: Path) -> dict[str, str]:
@@ -71,9 +56,9 @@ def read_settings(
     """The value of every setting; UserError for a value that is not allowed. `then` overrides values of .env."""
     local, dotenv = read_env(root / "services/.env"), read_env(root / ".env") | dict(then or {})
     settings = {}
-    for name, (pattern, allowed) in SETTINGS.items():
+    for name, (pattern, words) in allowed("settings").items():
         value = environ.get(name) or dotenv.get(name, "")
         if not re.fullmatch(pattern, value, re.ASCII):
-            raise UserError(f"{name}={value!r} is not {allowed}; fix it in .env or the environment")
+            raise UserError(f"{name}={value!r} is not {words}; fix it in .env or the environment")
         settings[name] = local.get(f"LOCAL_{name}", value)
     return settings

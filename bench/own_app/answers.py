@@ -20,30 +20,25 @@ import msgspec
 from bench.contract.client import Answer
 from bench.core.errors import UserError
 from bench.core.formats import printable
+from bench.core.tables import table_beside
 from bench.core.typed import read_as
 from bench.own_app.shapes import Shape, first_difference, merged, shape_of, shape_words
 from bench.own_app.targets import is_redirect
 
 TRIES = 3
 """How many responses to each request are recorded."""
-CHOOSE = "choose other requests with --targets FILE"
-LOGIN = "if it asks for a login or a token, write the header that has it below the request in --targets FILE"
-HINTS = {
-    400: "if the app checks the Host header (ALLOWED_HOSTS, TrustedHostMiddleware, TRUSTED_HOSTS) and does not allow"
-    " localhost, write one that it allows below each request in --targets FILE: 'Host: NAME'",
-    401: LOGIN,
-    403: LOGIN,
-    429: "the app limits how many requests it answers: turn that off",
-}
-"""What to do about a status, besides `CHOOSE`."""
-FAILED = "if it needs something done first (migrations, a seed, collectstatic), give that with --before"
-"""What to do about every 5xx."""
-TO_HTTPS = (
-    "it redirects to https: turn that off, or if the app believes its proxy, write 'X-Forwarded-Proto: https' below"
-    " each request in --targets FILE"
-)
 SHOWN = 300
 """The most characters of a body that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusHints:
+    """What answers.toml says."""
+
+    choose: str
+    failed: str
+    to_https: str
+    status: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,20 +106,21 @@ def right_of(target: str, answers: Sequence[Answer], status: object = None) -> R
 
 def _refused(target: str, answer: Answer) -> Unusable:
     """A response that cannot be a reference, with its own words, and with what to do if its status tells."""
-    status, location = answer.status, location_of(answer) if is_redirect(answer.status) else ""
+    hints, status = table_beside(__file__, StatusHints), answer.status
+    location = location_of(answer) if is_redirect(status) else ""
     text = answer.body.decode(errors="replace")
     title = re.search(r"<title[^>]*>(.{1,1000}?)</title>", text, re.DOTALL | re.IGNORECASE)
     body = _shown(unescape(title[1]) if title else text)
     leads = f", a redirect to {_shown(location)}" if location else f": {body}" if body else ""
     words = f"{target} gives {status}{leads}"
     if not is_redirect(status):
-        return Unusable(words, HINTS.get(status, CHOOSE) if status < 500 else FAILED)
+        return Unusable(words, hints.failed if status >= 500 else hints.status.get(str(status), hints.choose))
     path = target.partition(" ")[2]
     secure = re.fullmatch(r"https://[^/?#]+" + ("/?" if path == "/" else re.escape(path)), location)
     expected = json.dumps({target: {"status": status}})
     page = f", such as GET {location}" if location.startswith("/") and target.startswith("GET ") else ""
-    hint = TO_HTTPS if secure else f"{CHOOSE}{page}, or if that is right, give --expect FILE with {expected}"
-    return Unusable(words, hint)
+    expect = f"{hints.choose}{page}, or if that is right, give --expect FILE with {expected}"
+    return Unusable(words, hints.to_https if secure else expect)
 
 
 def without_origin(answer: Answer, origin: str) -> Answer:

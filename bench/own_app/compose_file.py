@@ -9,41 +9,33 @@ names of the run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from bench.core.errors import UserError
+from bench.core.tables import table_beside
 from driver.messages import FAULTS
 
 PREFIX = "own-"
-OURS = ("loadgen", "null", "bench")
-"""Names reserved for the run's own containers; a service named like its database or upstream replaces that one."""
-KEPT = frozenset(
-    {"image", "build", "command", "entrypoint", "environment", "working_dir", "user", "volumes", "tmpfs", "healthcheck"}
-    | {"shm_size", "mem_limit", "hostname", "read_only", "ulimits", "sysctls", "stop_signal", "stop_grace_period"}
-    | {"platform", "secrets", "configs", "expose"}
-)
-REFUSED = {
-    "privileged": "is privileged",
-    "cap_add": "adds capabilities",
-    **dict.fromkeys(("devices", "device_cgroup_rules", "gpus"), "uses devices of the host"),
-    "pid": "shares a PID namespace",
-    "ipc": "shares an IPC namespace",
-    "uts": "shares the host's UTS namespace",
-    "userns_mode": "shares the host's user namespace",
-    "cgroup": "shares the host's cgroups",
-    "cgroup_parent": "leaves its cgroup",
-    "network_mode": "leaves the internal network",
-    "volumes_from": "mounts the volumes of other containers",
-    "extra_hosts": "names hosts outside of the internal network",
-    "credential_spec": "asks for credentials of the host",
-    "runtime": "asks for another runtime",
-    "use_api_socket": "asks for the Docker socket",
-}
-"""Keys that a service may not have unless they are empty, and what they do."""
-BUILD_KEPT = frozenset({"context", "dockerfile", "dockerfile_inline", "args", "target"})
-"""All that a build may say; the others read from the host, share caches with it, or name images."""
-# The entrypoints of databases need them to chown their files and to switch users.
-CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What compose_file.toml says."""
+
+    ours: tuple[str, ...]
+    kept: frozenset[str]
+    replaced: frozenset[str]
+    build: frozenset[str]
+    refused: Mapping[str, str]
+    hardened: Mapping[str, Any]
+
+
+@cache
+def rules() -> Rules:
+    """What a service of a user's Compose file may have."""
+    return table_beside(__file__, Rules)
 
 
 def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +44,7 @@ def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
         raise UserError("--compose: the file has no services")
     faults = [*resolved.get(FAULTS, ())]
     for name, service in services.items():
-        if name in OURS:
+        if name in rules().ours:
             faults.append(f"the name '{name}' is taken by the benchmark")
         faults += [f"service '{name}' {fault}" for fault in _faults(service)]
     for kind in ("secrets", "configs", "volumes"):
@@ -72,14 +64,14 @@ def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
 
 def left_out(resolved: Mapping[str, Any]) -> list[str]:
     """`SERVICE.KEY` of everything that is harmless but not supported, and ignored."""
-    handled = KEPT | {"networks", "depends_on", "cap_drop", "security_opt", "init", "logging", "profiles"}
+    handled = rules().kept | rules().replaced
     services = resolved.get("services") or {}
     given = [(name, key) for name, service in services.items() for key, value in service.items() if value]
     return [f"{name}.{key}" for name, key in given if key not in handled]
 
 
 def _faults(service: Mapping[str, Any]) -> Iterator[str]:
-    for key, what in REFUSED.items():
+    for key, what in rules().refused.items():
         if service.get(key):
             yield f"{what} ({key})"
     for option in service.get("security_opt") or ():
@@ -90,7 +82,7 @@ def _faults(service: Mapping[str, Any]) -> Iterator[str]:
             yield f"waits for {other} to end, which is not supported (give the command of {other} with --before)"
     build = service.get("build") or {}
     for key, value in build.items():
-        if value and key not in BUILD_KEPT:
+        if value and key not in rules().build:
             yield f"asks for more than a build needs (build.{key})"
     for volume in service.get("volumes") or ():
         if volume.get("type") not in ("bind", "volume", "tmpfs"):
@@ -111,7 +103,7 @@ def _with_values(variables: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in service.items() if key in KEPT and value not in (None, "", [], {})}
+    kept = {key: value for key, value in service.items() if key in rules().kept and value not in (None, "", [], {})}
     # A variable without a value would take that of the shell which starts the run.
     kept["environment"] = _with_values(service.get("environment"))
     if build := service.get("build"):
@@ -124,15 +116,5 @@ def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
     kept["depends_on"] = {PREFIX + other: rule for other, rule in (service.get("depends_on") or {}).items()}
     joined = [network or {} for network in (service.get("networks") or {}).values()]
     aliases = list(dict.fromkeys([name, *(alias for network in joined for alias in network.get("aliases") or ())]))
-    return kept | {
-        "networks": {"bench": {"aliases": aliases}},
-        "cap_drop": ["ALL"],
-        "cap_add": list(CAPABILITIES),
-        "security_opt": ["no-new-privileges:true"],
-        "pids_limit": 512,
-        "mem_limit": service.get("mem_limit") or "1g",
-        "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "1"}},
-        "cpuset": "${DATABASE_CPUS:-1}",
-        "init": True,
-        "restart": "no",
-    }
+    own = {"networks": {"bench": {"aliases": aliases}}, "mem_limit": service.get("mem_limit") or "1g"}
+    return {**kept, **own, **rules().hardened}

@@ -18,7 +18,7 @@ from bench.core.errors import UserError, unknown
 from bench.core.formats import listed, printable
 from bench.core.typed import read_as
 from bench.matrix.model import Matrix, Server, select
-from bench.matrix.settings import SETTINGS
+from bench.matrix.settings import allowed
 from bench.own_app.app import OwnApp, name_of
 from bench.own_app.interface import INTERFACES, find_interface, module_file, syntax_fault
 from bench.own_app.metadata import check_python
@@ -194,7 +194,7 @@ def _taken(name: str, hosts: Sequence[Server]) -> str:
     """Who else reads or sets this variable, so that the app cannot have it; empty if nobody."""
     if name.startswith(DOCKER):
         return "may be read by Docker on this machine"
-    if name in OURS or name in SETTINGS or name.startswith("BENCH_"):
+    if name in OURS or name in allowed("settings") or name.startswith("BENCH_"):
         return "used by the benchmark itself"
     readers = [server.name for server in hosts if any(fnmatch.fnmatchcase(name, one) for one in server.reads)]
     if not readers or len(readers) == len(hosts):

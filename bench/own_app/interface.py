@@ -8,29 +8,25 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from bench.core.files import read_below
+from bench.core.tables import table_beside
 
 INTERFACES = ("wsgi", "asgi", "aiohttp", "tornado")
-_MADE = {
-    "wsgi": "flask.Flask bottle.Bottle bottle.default_app falcon.App falcon.API hug.API a2wsgi.ASGIMiddleware"
-    " django.core.wsgi.get_wsgi_application",
-    "asgi": "falcon.asgi.App django.core.asgi.get_asgi_application fastapi.FastAPI starlette.applications.Starlette"
-    " quart.Quart litestar.Litestar blacksheep.Application sanic.Sanic channels.routing.ProtocolTypeRouter"
-    " asgiref.wsgi.WsgiToAsgi a2wsgi.WSGIMiddleware starlette.middleware.wsgi.WSGIMiddleware"
-    " fastapi.middleware.wsgi.WSGIMiddleware uvicorn.middleware.wsgi.WSGIMiddleware",
-    "aiohttp": "aiohttp.web.Application",
-    "tornado": "tornado.web.Application",
-}
-MAKERS = {maker: interface for interface, makers in _MADE.items() for maker in makers.split()}
-"""Calls that make an app, by full name, and its interface."""
 METHODS = {"make_wsgi_app": "wsgi"}
 """Methods that make an app, of any object (Pyramid's Configurator)."""
 MOST_FOLLOWED = 50
 ARGUMENTS = {("environ", "start_response"): "wsgi", ("scope", "receive", "send"): "asgi"}
+
+
+@cache
+def _makers() -> Mapping[str, Sequence[str]]:
+    """Calls that make an app, by its interface."""
+    return table_beside(__file__, dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +126,8 @@ class _Module:
         """The interface of what calling this makes."""
         first, dot, rest = ast.unparse(called).partition(".")
         full = f"{self.names.get(first, first)}{dot}{rest}"
-        if full in MAKERS:
-            return Found(MAKERS[full], full)
+        if interface := next((name for name, makers in _makers().items() if full in makers), None):
+            return Found(interface, full)
         if isinstance(called, ast.Attribute) and called.attr in METHODS:
             return Found(METHODS[called.attr], called.attr)
         return None

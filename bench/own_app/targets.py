@@ -38,35 +38,6 @@ LOAD = "app/load"
 ORIGIN = "http://ORIGIN"
 """Stands for the service in targets.txt."""
 
-_SCRIPT = """-- The requests of a scenario, one after another; generated. Each thread of wrk takes turns of its own.
-local here = debug.getinfo(1, "S").source:match("^@(.*/)")
-local function body(name)
-  local file = assert(io.open(here .. name, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-local targets = {
-%(targets)s
-}
-local order = {%(order)s}
-local requests, at = {}, 0
-
-function init(args)
-  for number, target in ipairs(targets) do
-    local headers = {}
-    for name, value in pairs(wrk.headers) do headers[name] = value end
-    for name, value in pairs(target.headers) do headers[name] = value end
-    requests[number] = wrk.format(target.method, target.path, headers, target.body)
-  end
-end
-
-function request()
-  at = at %% #order + 1
-  return requests[order[at]]
-end
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -199,7 +170,6 @@ def folder_of(scenario: str) -> str:
 def write_load_files(run: Path, scenario: str, targets: Sequence[Target]) -> None:
     """Write the files of a scenario with these requests."""
     folder = run / folder_of(scenario)
-    folder.mkdir(parents=True, exist_ok=True)
     for number, target in enumerate(targets, 1):
         if target.body is not None:
             write_file(folder / f"body-{number}", target.body)
@@ -210,23 +180,20 @@ def write_load_files(run: Path, scenario: str, targets: Sequence[Target]) -> Non
 
 def lua_script(targets: Sequence[Target]) -> str:
     """The text of requests.lua."""
-    entries = []
-    for number, target in enumerate(targets, 1):
-        headers = ", ".join(f"[{_lua(name)}] = {_lua(value)}" for name, value in headers_of(target))
-        body = f'body("body-{number}")' if target.body is not None else "nil"
-        request = f"method = {_lua(target.method)}, path = {_lua(target.path)}"
-        entries.append(f"  {{{request}, headers = {{{headers}}}, body = {body}}},")
-    return _SCRIPT % {"targets": "\n".join(entries), "order": ", ".join(map(str, order(targets)))}
+    return _rendered("requests.lua.jinja", targets)
 
 
 def vegeta_targets(targets: Sequence[Target], folder: str) -> str:
     """The text of targets.txt, in vegeta's format; vegeta's command replaces `ORIGIN` with the service's address."""
-    groups = []
-    for number in order(targets):
-        one = targets[number - 1]
-        lines = [f"{one.method} {ORIGIN}{one.path}", *(f"{name}: {value}" for name, value in headers_of(one))]
-        groups.append("\n".join([*lines, *([f"@{folder}/body-{number}"] if one.body is not None else [])]) + "\n")
-    return "\n".join(groups)
+    return _rendered("targets.txt.jinja", targets, folder=folder, origin=ORIGIN)
+
+
+def _rendered(name: str, targets: Sequence[Target], **more: str) -> str:
+    from bench.core.templates import environment
+
+    made = environment(Path(__file__).parent)
+    made.filters["lua"] = _lua
+    return made.get_template(name).render(targets=targets, order=order(targets), headers_of=headers_of, **more)
 
 
 def headers_of(target: Target) -> tuple[tuple[str, str], ...]:

@@ -12,12 +12,12 @@ from bench.core.exchange import Exchange
 from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
-from bench.plan.cpus import parse_list
 from bench.plan.event import Event
 from bench.plan.interim_looks import LOOKS, RATED
 from bench.plan.measurement import Pair, SkippedCell
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.levels import Level, LoadKey, beside, knee_level, rate_level
+from driver.messages import cpu_list
 
 # OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, BLOCK_OVERHEAD_S and
 # RATE_OVERHEAD_S only estimate how long a run takes.
@@ -95,6 +95,12 @@ class PlannedCell:
     def key(self) -> tuple[str, LoadKey]:
         """What identifies the cell within a plan."""
         return self.service.name, LoadKey(self.scenario, self.tool, self.level)
+
+    @property
+    def under(self) -> Event:
+        """Its event, if it has one."""
+        assert self.event
+        return self.event
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +196,7 @@ class Plan:
 
     def events_of(self, number: int) -> tuple[PlannedCell, ...]:
         """The cells under an event in this round."""
-        return tuple(
-            cell for cell in self.events if cell.event and number <= (cell.event.most_rounds or self.event_rounds)
-        )
+        return tuple(cell for cell in self.events if number <= (cell.under.most_rounds or self.event_rounds))
 
     def event_blocks(self, number: int, rng: random.Random | None = None) -> Iterator[list[PlannedCell]]:
         """Blocks of this round's cells under the same event, of about equal size, within `room`; at random with `rng`.
@@ -203,18 +207,14 @@ class Plan:
         """
         open_blocks: dict[str, list[PlannedCell]] = {}
         for block in _of_cases(self.events_of(number), self.room, self.pairs, rng):
-            event = block[0].event
-            if event is None:
-                yield block
-            elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], self.room):
+            name = block[0].under.name
+            if (before := open_blocks.get(name)) is not None and _fit([*before, *block], self.room):
                 # What takes longest begins last: its workers boot when those of the others have.
-                open_blocks[event.name] = sorted(
-                    [*before, *block], key=lambda cell: cell.event.seconds if cell.event else 0.0
-                )
+                open_blocks[name] = sorted([*before, *block], key=lambda cell: cell.under.seconds)
             else:
                 if before is not None:
                     yield before
-                open_blocks[event.name] = block
+                open_blocks[name] = block
         yield from open_blocks.values()
 
     @property
@@ -224,7 +224,7 @@ class Plan:
 
     def event_seconds(self, block: Sequence[PlannedCell]) -> float:
         """Expected wall time of a block of services under cases of the same event, in seconds."""
-        events = [cell.event for cell in block if cell.event]
+        events = [cell.under for cell in block]
         probes = PROBE_S * sum(event.most_rate is None for event in events)
         begin = events[0].apart_s * (len(block) - 1)
         services = len({cell.service.name for cell in block})
@@ -298,10 +298,8 @@ class Plan:
 
 def _usual_s(event: Event, services: int) -> float:
     """Expected seconds of an event's load: it often ends before its longest time, with the slowest of the services."""
-    from bench.plan.events import event_kind  # loads in turns do without, and start faster
-
-    if expected := event_kind(event.name).usual_s:
-        return expected(event)
+    if event.usual_s is not None:
+        return event.usual_s
     if not event.until:
         return event.seconds
     boot_s = float(event.environment.get("BOOT_S", 0))
@@ -325,7 +323,7 @@ def blocks_of(services: int) -> int:
 
 def _fit(block: Iterable[PlannedCell], room: float) -> bool:
     """Whether cells of several cases may share a block: their CPUs suffice, and no dependency is acted on."""
-    events = [cell.event for cell in block if cell.event]
+    events = [cell.under for cell in block]
     return sum(1 / event.beside(room) for event in events) <= 1 and not any(
         action.on_dependency for event in events for action in event.actions
     )
@@ -337,8 +335,7 @@ def _of_cases(
     """Blocks of cells under the same case of an event."""
     together = _together(pairs)
     for case_cells in grouped(cells, lambda cell: cell.level).values():
-        event = case_cells[0].event
-        most_here = event.beside(room) if event else 1
+        most_here = case_cells[0].under.beside(room)
         groups = grouped(case_cells, lambda cell: together.get(cell.service.name, cell.service.stack))
         parts = [group[at : at + most_here] for group in groups.values() for at in range(0, len(group), most_here)]
         if rng is not None:
@@ -388,7 +385,7 @@ def turn_tables(
         return
     compared = filter(_in_tables, cells)
     tables = grouped(compared, lambda cell: (cell.scenario, cell.tool, cell.level))
-    several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
+    several_cpus = len(cpu_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
     for group in tables.values():
         if len(group) > 1:

@@ -7,23 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
+from driver.messages import cpu_list
 
 TOPOLOGY = Path("/sys/devices/system/cpu")
-
-
-def parse_list(text: str) -> list[int]:
-    """The CPU numbers of a list in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
-    cpus: list[int] = []
-    for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
 
 
 def server_cpus(knobs: Mapping[str, Any]) -> int | None:
     """How many CPUs a run's knobs give the server; None if unknown."""
     try:
-        return len(parse_list(str(knobs.get("SERVER_CPUS"))))
+        return len(cpu_list(str(knobs.get("SERVER_CPUS"))))
     except ValueError:
         return None
 
@@ -59,11 +51,11 @@ def choose(groups: Sequence[Sequence[int]]) -> dict[str, str]:
 
 def resolve(settings: Mapping[str, str], allowed: Sequence[int] | None = None) -> dict[str, str]:
     """`settings` with empty CPU sets filled in; UserError for a CPU that this host does not have."""
-    allowed = parse_list((TOPOLOGY / "online").read_text()) if allowed is None else allowed
+    allowed = cpu_list((TOPOLOGY / "online").read_text()) if allowed is None else allowed
     chosen = choose(cores(allowed))
     for name in chosen:
         if settings[name]:
             chosen[name] = settings[name]
-            if not set(parse_list(settings[name])) <= set(allowed):
+            if not set(cpu_list(settings[name])) <= set(allowed):
                 raise UserError(f"{name}={settings[name]}: this host has the CPUs {allowed}; fix it in .env")
     return {**settings, **chosen}

@@ -7,12 +7,14 @@ A line of plan.jsonl has its case in full, so that versions with other cases can
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.core.typed import TextValue, read_text
+from bench.core.typed import TextValue, read_text, typed
 from driver.messages import Action
 
 if TYPE_CHECKING:
@@ -143,6 +145,8 @@ class Event:
     """Environment variables for the app and the server."""
     documented: str = ""
     """What the server's documentation says about the event, with its source."""
+    usual_s: float | None = None
+    """The expected seconds of its load, if the sign that it is over does not decide."""
     most_rounds: int = 0
     """How many of a run's first rounds have it; 0: all rounds."""
     most_beside: int = MOST_BESIDE
@@ -201,32 +205,57 @@ class Losses(StrEnum):
     """A closed loop only sends what is answered, and services that reload all the time do so together."""
 
 
+Adapts = Callable[["Event", "Service", "Reads"], "Event | str"]
+"""Adapts a case to a service, or says why the service cannot have it."""
+
+
+def _as_it_is(event: Event, service: Service, reads: Reads) -> Event:
+    return event
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
 
-    - `on` adapts a case to a service, or says why the service cannot have it.
+    - `own_app`: why a user's own app cannot have it; empty if it can.
     - `floor`: whether the event on the null server (four workers) shows what is lost without any work of a server: by
       the client, a proxy or the machine.
     - `for_good`: it stops the service, or does nothing to it, so the service is not expected to come back.
     - `queues`: it leaves a queue of requests that nobody waits for any more: a service that does not answer may only
       need longer than the window.
-    - `usual_s`: the expected seconds of its load, if the sign that it is over does not decide.
     """
 
     title: str = ""
     scenario: str = ""
     cases: tuple[Event, ...] = ()
-    on: Callable[[Event, Service, Reads], Event | str] = lambda event, service, reads: event
+    on: Adapts = _as_it_is
+    own_app: str = ""
     floor: bool = True
     question: Question | None = None
     losses: Losses = Losses.ASKED
     for_good: bool = False
     queues: bool = False
-    usual_s: Callable[[Event], float] | None = None
 
 
-def easy(name: str, case: EventCase, most_s: float, **more: Any) -> Event:
-    """An event under an easy load."""
-    environment = {"TELL_PID": "1"} | more.pop("environment", {})
-    return Event(name=name, case=case, phases=(Phase(EASY, most_s),), environment=environment, **more)
+def kind_of(module: str, on: Adapts = _as_it_is) -> Kind:
+    """The event whose event.toml is beside this module; `on`: see `Kind`."""
+    facts = tomllib.loads(Path(module).with_name("event.toml").read_text(encoding="utf-8"))
+    each = {"name": Path(module).parent.name.replace("_", "-")} | facts.pop("each", {})
+    facts["cases"] = tuple(_case(each, case) for case in facts["cases"])
+    facts |= {"question": Question(facts["question"]), "losses": Losses(facts.get("losses", Losses.ASKED))}
+    return Kind(**facts, on=on)
+
+
+def _case(each: Mapping[str, Any], case: Mapping[str, Any]) -> Event:
+    """A case as event.toml has it; `easy_s`: seconds of an easy load, `of_capacity`: only the capacity limits its load.
+
+    `each`: what all cases have, unless they say otherwise.
+    """
+    entry = {**each, **case}
+    environment = each.get("environment", {}) | case.get("environment", {})
+    if easy_s := entry.pop("easy_s", None):
+        entry["phases"] = [{"share": EASY, "seconds": easy_s}]
+        environment = {"TELL_PID": "1"} | environment
+    if entry.pop("of_capacity", False):
+        entry["most_rate"] = None
+    return typed(Event, entry | {"environment": environment})

@@ -36,7 +36,9 @@ def event_cells(
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
             continue
         asked_for = (lasting(case, seconds) for case in kind.cases)
-        by_case = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
+        why_not = kind.own_app if service.framework.own else ""
+        on = ((case.case, why_not or kind.on(case, service, reads)) for case in asked_for)
+        by_case = [(case, _possible(matrix, service, route, event)) for case, event in on]
         causes = {case: cause for case, cause in by_case if isinstance(cause, str)}
         # If all cases share a cause, one entry without a case covers them.
         if len(causes) == len(by_case) > 1 and len({*causes.values()}) == 1:

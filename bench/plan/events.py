@@ -7,16 +7,23 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from bench.core.errors import unknown
-from bench.events import NAMES, of_event
+from bench.events import NAMES, folder_of, of_event
 from bench.matrix.model import Route
-from bench.plan.event import BEFORE_S, SWAPPED, Event, Kind, Phase
+from bench.plan.event import BEFORE_S, SWAPPED, Event, Kind, Phase, kind_of
 from driver.messages import Action
 
 NGINX = "HUP: starting new worker processes, graceful shutdown of old ones (nginx.org/en/docs/control.html)"
 
 UNKNOWN = Kind()
 """Stands for an event of another version."""
-EVENTS: Mapping[str, Kind] = MappingProxyType({name: of_event(name, "cases", UNKNOWN) for name in NAMES})
+
+
+def _kind(name: str) -> Kind:
+    adapted: Kind | None = of_event(name, "cases", None)
+    return adapted or kind_of(str(folder_of(name) / "event.toml"))
+
+
+EVENTS: Mapping[str, Kind] = MappingProxyType({name: _kind(name) for name in NAMES})
 
 
 def event_kind(name: str) -> Kind:

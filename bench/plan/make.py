@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
 from bench.plan.cells import RATE_SECONDS, ROOM, Plan, PlannedCell, null_cells, turn_tables
-from bench.plan.cpus import parse_list
 from bench.plan.event import BAD_DAY, MOST_EASY, WORKERS
 from bench.plan.event_cells import at_rate, easy_rate, event_cells, null_events
 from bench.plan.interim_looks import LOOKS
@@ -16,6 +15,7 @@ from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, narrows, override
 from bench.plan.title import title_of
 from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_stacks
+from driver.messages import cpu_list
 
 
 def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) -> Plan:
@@ -72,7 +72,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         nulls = null_events(matrix, preset.events, seconds) if preset.events else null_cells(matrix, kept, tables)
         nulls = tuple(at_rate(cell, easy) for cell in nulls)
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
-    cpus = [len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS")]
+    cpus = [len(cpu_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS")]
     return Plan(
         preset,
         kept,

@@ -151,14 +151,10 @@ class Measurement:
         return self.unit or self.id
 
     def as_dict(self) -> dict[str, Any]:
-        """The object of its line, without the fields that its mode does not use."""
-        left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
-        # The URL of a server that already runs has the protocol.
-        left_out |= {"protocol"} if self.url and self.exchange.encrypted else frozenset()
+        """The object of its line, without what is empty by default, and is here."""
         plain = as_plain(self)
         plain |= plain.pop("exchange")
-        left_out |= {name for name in _RARE if not plain[name] or plain[name] == _USUAL[name]}
-        return {name: plain[name] for name in _KEYS if name not in left_out}
+        return {name: plain[name] for name in _KEYS if name not in _EMPTY or plain[name] != _EMPTY[name]}
 
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
@@ -190,20 +186,15 @@ def step_folder(folder: str) -> str:
 
 _OF_EXCHANGE = tuple(field.name for field in fields(Exchange) if field.compare)
 _KEYS = [name for field in fields(Measurement) for name in (_OF_EXCHANGE if field.name == "exchange" else [field.name])]
-_USUAL = {field.name: field.default for kind in (Exchange, Measurement) for field in fields(kind)}
-_OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
-_OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({*_OF_EXCHANGE, "settings", "url", "host_network", "share", "share_of", "event", "copy"})
-_RARE -= {"method", "path", "body", "targets"}
+_NOTHING = (None, "", (), NO_SETTINGS)
+_EMPTY = {
+    field.name: as_plain(field.default)
+    for kind in (Exchange, Measurement)
+    for field in fields(kind)
+    if field.default in _NOTHING or field.default is False
+}
 _NEEDED = {"turns": ("unit", "block", "window", "turn_s"), "rate": ("unit", "block", "window", "share_of")}
 _NEEDED |= {"event": ("unit", "block", "slot", "event")}
-_LEFT_OUT: Mapping[str, frozenset[str]] = {
-    "solo": _OF_SEVERAL | {"mode"},
-    "null": _OF_SEVERAL | {"database", "knee_share"},
-    "turns": frozenset({"knee_p99_s", "knee_share"}),
-    "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
-    "event": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
-}
 
 
 def read_measurement(entry: Any, place: str = "") -> Measurement:
@@ -267,5 +258,5 @@ def _inside(path: str) -> bool:
 
 
 def shortened(value: Any) -> str:
-    """A value for an error message, at most 80 characters."""
-    return repr(value)[:80]
+    """A value for an error message, at most 120 characters."""
+    return repr(value)[:120]

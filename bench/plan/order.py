@@ -67,7 +67,7 @@ def _needs(unit: PlannedCell | Block | EventBlock) -> int:
     capacity of a service is found before its workers are recycled, because recycling changes it.
     """
     if isinstance(unit, EventBlock):
-        return 2 if any(cell.event and "MAX_REQUESTS" in cell.event.environment for cell in unit.cells) else 1
+        return 2 if any("MAX_REQUESTS" in cell.under.environment for cell in unit.cells) else 1
     if not isinstance(unit, PlannedCell):
         return 1
     if unit.service is NULL and unit.tool == OPEN_LOOP:

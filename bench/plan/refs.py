@@ -18,7 +18,7 @@ from bench.matrix.knobs import reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import BARE, Matrix, Service, python_label
 from bench.matrix.packages import locked
-from bench.matrix.settings import SETTINGS, read_env
+from bench.matrix.settings import allowed, read_env
 from bench.plan.cells import Plan
 from bench.plan.selection import Selection, with_settings
 from bench.plan.variants import CLASS, TAKEN, Variant
@@ -126,7 +126,7 @@ class Refs:
 
     def _run_settings(self) -> Iterator[str]:
         """A line for each setting that differs in .env although a run can have only one value of it."""
-        for name in SETTINGS:
+        for name in allowed("settings"):
             if self.base.env.get(name) != self.head.env.get(name) and name not in (CLASS, *TAKEN):
                 yield f"{name} differs too, but applies to the whole run: both sides have {self.run[name]!r}"
 
@@ -185,9 +185,9 @@ def _ref(side: Mapping[str, Any], here: Variant, environ: Mapping[str, str], app
     env = {} if app else read_env(Path(place) / ".env")
     settings = dict(here.settings)
     for key in (key for key in (CLASS, *TAKEN) if key in env and not environ.get(key)):
-        pattern, allowed = SETTINGS[key]
+        pattern, what = allowed("settings")[key]
         if not re.fullmatch(pattern, env[key], re.ASCII):
-            raise UserError(f"{key}={env[key]!r} in .env of {label} is not {allowed}")
+            raise UserError(f"{key}={env[key]!r} in .env of {label} is not {what}")
         settings[key] = env[key]
     return Ref(
         matrix=matrix,

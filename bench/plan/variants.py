@@ -22,7 +22,6 @@ from bench.core.service_settings import Settings
 from bench.matrix.compose import environment_of
 from bench.matrix.flags import FLAGS, NONE, Flags, flag_groups, flag_words, flags_refusal
 from bench.matrix.knobs import (
-    ALLOWED,
     MOST_VALUES,
     REF,
     THREADS,
@@ -37,6 +36,7 @@ from bench.matrix.knobs import (
 )
 from bench.matrix.model import BARE, Matrix, Preset, Service, python_label, select
 from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
+from bench.matrix.settings import allowed
 from bench.matrix.start_script import start_words
 from bench.plan.cells import PlannedCell
 from bench.plan.measurement import Pair, SkippedCell
@@ -177,7 +177,7 @@ class Variant:
                 others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})
                 known = any(any_match(knob, service.server.reads) for service in running)
                 if not (others or known):
-                    raise unknown("knob", knob, ALLOWED)
+                    raise unknown("knob", knob, allowed("knobs"))
                 cause = refusals[0] if len({*refusals}) == 1 else "no server of the selection reads it"
                 by = f"; it takes effect on: {', '.join(others)}" if others else ""
                 raise UserError(f"--vary {knob}: {cause}{by}")

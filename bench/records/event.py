@@ -7,15 +7,15 @@ requests/s, sizes in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bench.core.service_settings import NO_SETTINGS, Settings
 from bench.plan.event import EventCase
-from bench.records.record import BadRecord, as_line, parse_line, read_lines
+from bench.records.record import BadRecord, Line
 
-FILE, SCHEMA = "events.jsonl", 1
+FILE = "events.jsonl"
 NEEDS = "needs"
 """The kind of requests that need the exhausted or missing dependency; in a burst, its size follows: `needs 40`."""
 BODY, OPEN, KEPT, CLOSED = "body", "open", "kept", "closed"
@@ -84,7 +84,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRecord:
+class EventRecord(Line):
     """One event of one service in one round; `case` is its variant, such as `keep-alive, boot 2 s`.
 
     Latencies are counted from when a request was due.
@@ -104,6 +104,8 @@ class EventRecord:
     - `causes`: why the window does not count, such as a starved client; its counts are then shown but not compared.
     - `extras`: figures specific to the event, such as `smallest_k`, `told_close`, `goodput_before`.
     """
+
+    SCHEMA = 1
 
     id: str
     round: int
@@ -178,23 +180,3 @@ class EventRecord:
     def counts(self) -> bool:
         """Whether its counts may be compared."""
         return self.ended is Ended.DONE and not self.causes and self.happened is not False and not self.unaccounted
-
-
-def to_line(record: EventRecord) -> str:
-    """The record as one line of JSON, without its newline."""
-    return as_line(record, SCHEMA)
-
-
-def from_line(line: str) -> EventRecord:
-    """Parse a line into a record; BadRecord if that fails."""
-    return parse_line(EventRecord, SCHEMA, line)
-
-
-def dump(records: Iterable[EventRecord]) -> Iterator[str]:
-    """The lines of events.jsonl, each with its newline."""
-    return (to_line(record) + "\n" for record in records)
-
-
-def load(lines: Iterable[str]) -> Iterator[EventRecord]:
-    """Parse the lines of events.jsonl; BadRecord with the line's number for a bad line."""
-    return read_lines(lines, from_line)

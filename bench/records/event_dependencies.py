@@ -22,7 +22,7 @@ def done_to_dependency(window: Window) -> tuple[bool | None, str]:
     if not window.event.actions:
         return None, ""
     shown_by = "the database's own list of locks" if window.event.watches else "the state of its container"
-    return len(window.done) == len(window.event.actions), shown_by
+    return len(window.told.actions) == len(window.event.actions), shown_by
 
 
 def without_answer(window: Window) -> Iterator[str]:

@@ -14,12 +14,13 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from bench.core.files import items, mapping, unzipped
+from bench.core.files import mapping, unzipped
 from bench.core.groups import grouped
 from bench.events import of_event
 from bench.plan.event import RESTORED, SLOWER, SLOWER_S, SWAPPED, Event
 from bench.records.event import KEPT, Action, Bin, Fate, GrowthSample
 from bench.tools.sockets import EVENTS
+from driver.messages import EventReport
 
 AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
 LATE_S = 0.05
@@ -79,6 +80,8 @@ class EventFigures:
 
 
 SHARED = EventFigures()
+NOTHING = EventReport()
+"""Stands for a report that is missing or malformed."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,8 @@ class Window:
 
     event: Event
     tool: Mapping[str, Any]
-    told: Mapping[str, Any]
+    told: EventReport
+    """What the driver did and saw."""
     log: Sequence[Row]
     slow: Sequence[Mapping[str, Any]]
     needing: Sequence[Row] = ()
@@ -108,11 +112,6 @@ class Window:
         return of_event(self.event.name, "figures", SHARED)
 
     @cached_property
-    def done(self) -> Sequence[Mapping[str, Any]]:
-        """What the driver says of each of its actions."""
-        return [mapping(action) for action in items(self.told.get("actions"))]
-
-    @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The actions of the driver, or of the client itself."""
         actions = [
@@ -121,7 +120,7 @@ class Window:
                 action["at_ns"] / 1e9,
                 action["took_ns"] / 1e9,
             )
-            for action in self.done
+            for action in self.told.actions
         ]
         return tuple(actions) or self.specifics.acted(self)
 
@@ -144,8 +143,8 @@ class Window:
     @property
     def around(self) -> Sequence[Row]:
         """The requests due from the event on until `AROUND_S` after it was over; all later ones without actions."""
-        until_ns: Any = self.told.get("until_ns")
-        over = until_ns / 1e9 if isinstance(until_ns, int) and self.event.until in (SWAPPED, RESTORED) else self.at
+        until_ns = self.told.until_ns
+        over = self.at if until_ns is None or self.event.until not in (SWAPPED, RESTORED) else until_ns / 1e9
         most = max(over, self.at) + AROUND_S if self.actions else math.inf
         return [row for row in self.log if self.at <= row.due < most and not row.kind]
 
@@ -186,49 +185,33 @@ class Window:
         return None if max(disturbed) >= max(seconds) else (max(disturbed) + 1) * SECOND
 
     @property
-    def workers_before(self) -> tuple[int, ...]:
-        """Pids in the container before the first action."""
-        return tuple(items(self.told.get("before")))
-
-    @property
-    def others_before(self) -> tuple[int, ...]:
-        """Pids of processes that did not answer before the first action, and are not taken for workers."""
-        return tuple(items(self.told.get("others")))
-
-    @property
     def workers_after(self) -> tuple[int, ...]:
         """Pids in the container when last seen."""
-        return tuple(self.pids_seen[-1]) if self.pids_seen else ()
-
-    @property
-    def pids_seen(self) -> Sequence[Sequence[int]]:
-        """Pids in the container, each time that they were seen to change."""
-        return [items(items(seen)[1]) for seen in items(self.told.get("workers"))]
+        return self.told.workers[-1][1] if self.told.workers else ()
 
     @property
     def failed(self) -> str:
         """Why an action failed; empty if none did."""
-        return next((f"{one['what']} failed: {one['error']}" for one in self.done if one.get("error")), "")
+        return next((f"{one['what']} failed: {one['error']}" for one in self.told.actions if one.get("error")), "")
 
     def evidence(self) -> tuple[bool | None, str]:
         """Whether observations confirm that the event took place, and which; None if nothing is done to the service."""
         happened, shown_by = self.specifics.evidence(self)
-        if self.event.actions and (self.failed or not self.done):
+        if self.event.actions and (self.failed or not self.told.actions):
             happened = False
         return happened, self.failed or shown_by
 
-    def since(self, name: str) -> float | None:
-        """Seconds from the end of the first action to the time that the driver noted under this name."""
-        noted: Any = self.told.get(name)
-        if not isinstance(noted, int) or not self.done:
+    def since(self, noted_ns: int | None) -> float | None:
+        """Seconds from the end of the first action to a time that the driver noted."""
+        if noted_ns is None or not self.told.actions:
             return None
-        return max(0.0, float(noted - self.done[0]["at_ns"] - self.done[0]["took_ns"]) / 1e9)
+        first = self.told.actions[0]
+        return max(0.0, float(noted_ns - first["at_ns"] - first["took_ns"]) / 1e9)
 
     @property
     def memory(self) -> Sequence[tuple[float, int]]:
         """(time, bytes) of each sample."""
-        samples = [items(one) for one in items(self.told.get("samples"))]
-        return [(at / 1e9, max(0, size - self.folder_bytes)) for at, _, size in samples if isinstance(size, int)]
+        return [(at / 1e9, max(0, size - self.folder_bytes)) for at, _, size in self.told.samples if size is not None]
 
     @property
     def memory_before(self) -> int | None:
@@ -237,18 +220,10 @@ class Window:
         sizes = [size for at, size in self.memory if at < first]
         return round(median(sizes)) if sizes else None
 
-    @property
-    def oom_kills(self) -> int:
-        """How many of its processes were killed for lack of memory, as far as known; its container is a fresh one."""
-        killed: Any = self.told.get("oom_kills")
-        return killed if isinstance(killed, int) else 0
-
     def cpu_s(self, begin: float, end: float) -> float | None:
         """CPU time of the service between two times, extrapolated from the samples in between; None if too few."""
-        samples = [items(one) for one in items(self.told.get("samples"))]
-        seen: list[tuple[float, float]] = [
-            (at / 1e9, ran / 1e9) for at, ran, _ in samples if isinstance(ran, int) and begin <= at / 1e9 <= end
-        ]
+        samples = ((at / 1e9, ran) for at, ran, _ in self.told.samples)
+        seen = [(at, ran / 1e9) for at, ran in samples if ran is not None and begin <= at <= end]
         if len(seen) < 2 or seen[-1][0] - seen[0][0] < (end - begin) / 2:
             return None
         return (seen[-1][1] - seen[0][1]) * (end - begin) / (seen[-1][0] - seen[0][0])
@@ -282,11 +257,11 @@ class Window:
         if self.failed:
             yield self.failed
         yield from self.specifics.causes(self)
-        if error := self.told.get("error"):
+        if error := self.told.error:
             yield f"the service could not be watched: {error}"
-        if self.event.actions and not self.told:
+        if self.event.actions and self.told == NOTHING:
             yield f"{EVENTS} is missing: nothing says what was done"
-        if self.told.get("same_clock") is False:
+        if not self.told.same_clock:
             yield "the clocks of client and host differ: when it was done is not known"
 
     def timeline(self) -> Iterable[Bin]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
-from bench.core.files import mapping
+from msgspec import Meta
+
+from bench.core.typed import read_or_none
 from bench.plan.measurement import Measurement
 from bench.records.evidence import MAX_BUSY, MAX_ERRORS, MIN_SENT, Evidence
 from bench.tools.parsed import Parsed
@@ -94,40 +96,58 @@ def trial_of(rate: int, parsed: Parsed | None, lag: Lag | None, output: bytes = 
     )
 
 
-def as_searched(planned: Measurement, knee: Mapping[str, Any] | None) -> Measurement:
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """What loads and figures need of a knee.json: the rate, and how long it is loaded.
+
+    `reason`: why it is no knee; `found_in`: where it was found, if not here; `share`: it is this share of the knee.
+    """
+
+    rate: Annotated[int, Meta(gt=0, lt=10**9)]
+    seconds: Annotated[int, Meta(gt=0, lt=10**9)]
+    reason: str | None = None
+    found_in: str | None = None
+    ended_by: str | None = None
+    share: float | None = None
+
+    @property
+    def found_here(self) -> bool:
+        """Whether its own search found it."""
+        known = self.reason is None or self.client_limit is not None
+        return known and self.found_in is None and self.share is None
+
+    @property
+    def client_limit(self) -> int | None:
+        """The rate at which the load generator ended the search (the server's knee is higher); None if it did not."""
+        return self.rate if self.ended_by == CLIENT else None
+
+
+def read_knee(facts: Mapping[str, Any] | None) -> Knee | None:
+    """The content of a knee.json; None if it is missing or malformed."""
+    return read_or_none(Knee, facts)
+
+
+def as_searched(planned: Measurement, knee: Knee | None) -> Measurement:
     """`planned` with the rate and duration that a search for a knee found."""
-    rate, seconds = (mapping(knee).get(key) for key in ("rate", "seconds"))
-    if planned.knee_p99_s is None or not is_positive(rate) or not is_positive(seconds):
-        return planned
-    return replace(planned, rate=rate, duration_s=seconds)
+    return replace(planned, rate=knee.rate, duration_s=knee.seconds) if knee else planned
 
 
-def knee_figure(evidence: Evidence, knee: Mapping[str, Any] | None, absent: str) -> tuple[float | None, str]:
+def knee_figure(evidence: Evidence, knee: Knee | None, absent: str) -> tuple[float | None, str]:
     """(the knee that this measurement found or confirmed, the reason if None)."""
     planned = evidence.planned
-    if planned.knee_p99_s is None or mapping(knee).get("share") is not None:
+    if planned.knee_p99_s is None or (knee and knee.share is not None):
         return None, NO_SEARCH
-    if knee is None or planned.rate is None:
-        return None, absent if knee is None else "knee.json does not say"
-    if (reason := knee.get("reason")) is None and knee.get("found_in") is not None:
-        reason = _why_not(evidence, planned.knee_p99_s, planned.rate, by_client=client_limit(knee) is not None)
-    return (planned.rate, "") if reason is None else (None, str(reason))
+    if knee is None:
+        return None, absent
+    reason = knee.reason
+    if reason is None and knee.found_in is not None:
+        reason = _why_not(evidence, planned.knee_p99_s, knee)
+    return (knee.rate, "") if reason is None else (None, reason)
 
 
-def _why_not(evidence: Evidence, limit_s: float, rate: float, *, by_client: bool) -> str | None:
+def _why_not(evidence: Evidence, limit_s: float, knee: Knee) -> str | None:
     """Why a later round does not confirm the knee; None if it does."""
-    trial = trial_of(round(rate), evidence.parsed, evidence.lag, evidence.output)
+    trial = trial_of(knee.rate, evidence.parsed, evidence.lag, evidence.output)
     if faults := trial.faults(limit_s):
         return f"{NOT_HELD}: {', '.join(faults)}"
-    return f"client-limited at {rate:g}/s: the server's knee is higher" if by_client else None
-
-
-def client_limit(knee: Mapping[str, Any] | None) -> float | None:
-    """The rate at which the load generator ended the search (the server's knee is higher); None if it did not."""
-    facts = mapping(knee)
-    return facts["rate"] if facts.get("ended_by") == CLIENT and is_positive(facts.get("rate")) else None
-
-
-def is_positive(value: Any) -> bool:
-    """Whether the value is a number above 0 (and below 1e9)."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9
+    return f"client-limited at {knee.rate}/s: the server's knee is higher" if knee.client_limit else None

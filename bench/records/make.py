@@ -12,7 +12,7 @@ from bench.core.files import mapping
 from bench.plan.measurement import WHOSE, Measurement
 from bench.records.counters import change, clock_step_s, loadgen_cpu_s, lost_processes, oom_kills, ran_s, whole
 from bench.records.evidence import Evidence
-from bench.records.knee import NO_SEARCH, as_searched, client_limit, knee_figure
+from bench.records.knee import NO_SEARCH, as_searched, knee_figure, read_knee
 from bench.records.outcome import NOT_RUN, health_fault, one_line, outcome_of
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, resource_figures
@@ -28,7 +28,7 @@ OF_THE_PLAN = (*WHOSE, "position", "tool", "level", "connections", "rate", "coun
 
 def as_loaded(planned: Measurement, raw: Raw) -> tuple[Measurement, str]:
     """The measurement with the rate that the run decided for it; and why it has no common rate, or an empty string."""
-    return at_common_rate(as_searched(planned, raw.knee), raw.common_rates)
+    return at_common_rate(as_searched(planned, read_knee(raw.knee)), raw.common_rates)
 
 
 def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts, no_rate: str = "") -> Evidence:
@@ -106,7 +106,7 @@ def make_record(
         latency_s=latency,
         nulls=nulls,
         window_end=evidence.turns.end or None if evidence.turns else None,
-        client_limit=client_limit(raw.knee),
+        client_limit=knee.client_limit if (knee := read_knee(raw.knee)) else None,
         node=one_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,
         **{name: value for name, (value, _) in figures.items()},
     )
@@ -168,9 +168,10 @@ def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
     if not evidence.planned.open_loop:
         return {"lag_s": (None, "closed loop: requests have no schedule"), "knee_rate": (None, NO_SEARCH)}
     reason = "lag.json does not say" if raw.lag is not None else _why_absent(evidence, "lag.json")
+    no_knee = "knee.json does not say" if raw.knee is not None else _why_absent(evidence, "knee.json")
     return {
         "lag_s": (evidence.lag and evidence.lag.lag_s, reason),
-        "knee_rate": knee_figure(evidence, raw.knee, _why_absent(evidence, "knee.json")),
+        "knee_rate": knee_figure(evidence, read_knee(raw.knee), no_knee),
     }
 
 

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.core.files import as_object, mapping, read_bytes
+from bench.core.typed import read_or_none
 from bench.plan.event import ENDED
 from bench.plan.measurement import WHOSE, Measurement, SkippedCell
 from bench.records.closed_loop import Part, parts_of
 from bench.records.event import NEEDS, Ended, EventRecord
-from bench.records.event_window import Figures, Row, Window, end_of, read_log, read_slow
+from bench.records.event_window import NOTHING, Figures, Row, Window, end_of, read_log, read_slow
 from bench.records.outcome import KILLED
 from bench.run.reader import Raw, Run, folder_bytes, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
+from driver.messages import EventReport
 
 MANY_LOST = "1 % of the requests or more were lost"
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
@@ -49,9 +51,9 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
         detail="not measured",
     )
     folder = f"{run}/{planned.dir}"
-    events = mapping(as_object(read_bytes(f"{folder}/{EVENTS}") or b""))
-    if why := events.get("cannot"):
-        return replace(record, ended=Ended.CANNOT, detail=str(why))
+    reported = read_or_none(EventReport, as_object(read_bytes(f"{folder}/{EVENTS}") or b"")) or NOTHING
+    if reported.cannot:
+        return replace(record, ended=Ended.CANNOT, detail=reported.cannot)
     if raw.meta is None:
         return record
     if raw.meta.get("outcome") != "measured":
@@ -64,7 +66,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
     needing = [row for row in log if row.kind.startswith(NEEDS)]
     others = [row for row in log if not row.kind.startswith(NEEDS)]
     said = (read_bytes(f"{folder}/{PROXY}") or b"").decode(errors="replace").splitlines()
-    window = Window(event, raw.tool, events, others, slow, needing, said, folder_bytes(run, planned.service))
+    window = Window(event, raw.tool, reported, others, slow, needing, said, folder_bytes(run, planned.service))
     return _measured(record, window, capacity if isinstance(capacity, float) else None)
 
 
@@ -96,11 +98,11 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         p99_before_s=before,
         p99_around_s=around,
         recovered_s=None if no_gap else window.recovered(before),
-        workers_before=window.workers_before,
+        workers_before=window.told.before,
         workers_after=window.workers_after,
         happened=happened,
         happened_by=shown_by,
-        exit_s=window.since("ended_ns") if window.event.until == ENDED else None,
+        exit_s=window.since(window.told.ended_ns) if window.event.until == ENDED else None,
         memory_before_bytes=window.memory_before,
         memory_peak_bytes=max((size for _, size in window.memory), default=None),
         late_p99_s=window.late,
@@ -129,8 +131,8 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
 def _figures(window: Window) -> Figures:
     """The figures of all events besides losses: what was under way, and how the service ended it."""
     figures: Figures = {"told_close": sum(row.told_close for row in window.log if end_of(row) > window.at)}
-    if window.oom_kills:
-        figures["oom_kills"] = window.oom_kills
+    if window.told.oom_kills:
+        figures["oom_kills"] = window.told.oom_kills
     if window.event.actions:
         under_way = [row for row in window.log if row.begun is not None and row.begun <= window.at < end_of(row)]
         figures |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
@@ -142,7 +144,7 @@ def _unaccounted(window: Window, parts: Sequence[Part], counted: Sequence[Row]) 
     unread = [number for number, part in enumerate(parts, 1) if part.fates is None]
     if unread:
         what = f"wrk does not say what it sent in part {unread[0]}"
-        return f"the server was {KILLED}: {what}" if window.oom_kills else what
+        return f"the server was {KILLED}: {what}" if window.told.oom_kills else what
     return "" if all(row.fate for row in (*counted, *window.needing)) else NO_END
 
 

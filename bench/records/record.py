@@ -2,13 +2,13 @@
 
 A run's records are JSON Lines in plan order; the keys of a line are the fields of `Record`, in their order. A missing
 figure is null, with the reason in `nulls`; a `Record` that breaks this rule cannot be constructed. Readers must refuse
-lines whose `schema` is not `SCHEMA`.
+lines whose `schema` is another one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeVar, get_type_hints
@@ -22,7 +22,7 @@ from bench.tools import TOOLS
 from bench.tools.levels import Level, LoadKey
 
 R = TypeVar("R")
-SCHEMA = 3
+L = TypeVar("L", bound="Line")
 
 
 class Outcome(StrEnum):
@@ -54,16 +54,16 @@ Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Positive = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """What a field of a record says, for the schema, the exports and their documentation; `unit` is empty if none."""
+class Line:
+    """A record of any kind: a line of a file that has the same schema in each of its lines."""
 
-    text: str
-    unit: str = ""
+    __slots__ = ()
+    SCHEMA = 0
 
 
-class Figure(Field):
-    """A field that every measurement should have; it may only be null with a reason in `nulls`."""
+MAY_LACK = "null with a reason in `nulls`"
+Figure = Annotated[R | None, MAY_LACK]
+"""A field that every measurement should have; it may only be null with a reason in `nulls`."""
 
 
 class BadRecord(ValueError):
@@ -79,7 +79,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Line):
     """One measurement. Counts are numbers of requests; times are in seconds, sizes in bytes, rates in 1/s.
 
     - `cpu_per_success_s`: CPU time of the server, and of the database if the scenario uses it, per success;
@@ -105,126 +105,157 @@ class Record:
     - `window_end`: how the load tool was ended: `frozen` or `interrupted`; null in earlier runs, which did not save it.
     """
 
-    id: Annotated[str, Field("ID of the measurement within its run")]
-    round: Annotated[Positive, Field("round, from 1")]
-    position: Annotated[Positive, Field("position in the random order of the round, from 1")]
-    service: Annotated[str, Field("Compose service under load")]
-    server: Annotated[str, Field("server")]
-    framework: Annotated[str, Field("framework")]
-    python: Annotated[str, Field("Python version, such as 3.13")]
-    base: Annotated[str, Field("base image: debian or alpine")]
-    package: Annotated[
-        str | None, Field("package in another version, as NAME==VERSION, and those that are changed together with it")
-    ]
-    scenario: Annotated[str, Field("request that was sent")]
-    tool: Annotated[str, Field("load tool")]
-    level: Annotated[Level, Field("load level, such as c64 (connections) or r500 (requests/s)")]
-    connections: Annotated[Positive | None, Field("connections of a closed loop")]
-    rate: Annotated[float | None, Field("target request rate", "1/s")]
-    count: Annotated[Positive | None, Field("target number of requests, if the level sets one")]
-    asked_s: Annotated[float | None, Field("target duration of the load, if the level sets no number of requests", "s")]
-    harness: Annotated[str, Field("version and content hash of the harness")]
-    settings_sha256: Annotated[str, Field("SHA-256 of run.json")]
-    tool_version: Annotated[str | None, Figure("version of the load tool")]
-    command: Annotated[tuple[str, ...] | None, Figure("command line of the load tool")]
-    stdin: Annotated[str | None, Field("standard input of the command")]
-    exit_status: Annotated[Whole | None, Figure("exit status of the command")]
-    image_id: Annotated[str | None, Figure("ID of the service's image")]
-    base_label: Annotated[str | None, Figure("how the base image was built, or its PRETTY_NAME")]
-    python_build: Annotated[str | None, Figure("version and build of the interpreter, and its JIT")]
-    packages_file: Annotated[str | None, Figure("file of the run that lists the packages in the image")]
-    packages_sha256: Annotated[str | None, Figure("SHA-256 of that file")]
-    raw_file: Annotated[str, Field("file of the run with the load tool's output")]
-    raw_sha256: Annotated[str | None, Figure("SHA-256 of that file")]
-    server_limits: Annotated[
-        Mapping[str, str] | None, Figure("limits and sysctls in the service's container, as read back")
-    ]
-    loadgen_limits: Annotated[
-        Mapping[str, str] | None, Figure("limits and sysctls in the load generator's container, as read back")
-    ]
-    outcome: Annotated[str, Field("measured, or what prevented the measurement")]
-    valid: Annotated[bool, Field("whether it passed the validity checks; invalid measurements must not be ranked")]
-    causes: Annotated[tuple[Cause, ...], Field("why it is invalid")]
-    requests: Annotated[Whole | None, Figure("requests that got a response")]
-    attempts: Annotated[Whole | None, Figure("requests that were started")]
-    successes: Annotated[Whole | None, Figure("requests that got the expected response")]
-    errors: Annotated[
-        Mapping[str, Whole | Mapping[str, Whole] | None],
-        Field("errors by kind; `status` counts responses by HTTP status (vegeta: 0 is no response)"),
-    ]
-    duration_s: Annotated[float | None, Figure("duration of the load, as the tool reports it", "s")]
-    goodput: Annotated[float | None, Figure("successes per second", "1/s")]
-    sent_rate: Annotated[float | None, Figure("requests started per second", "1/s")]
-    latency_kind: Annotated[str, Field("open loop, or closed loop (whose percentiles hide stalls)")]
-    latency_s: Annotated[
-        Mapping[str, float | None], Field("latency in this window; do not average percentiles of several windows", "s")
-    ]
-    server_cpu_s: Annotated[float | None, Figure("CPU time of the service in the window", "s")]
-    loadgen_cpu_s: Annotated[float | None, Figure("CPU time of the load generator in the window", "s")]
-    cpu_per_success_s: Annotated[float | None, Figure("CPU time of service and database per success", "s")]
-    memory_loaded_bytes: Annotated[Whole | None, Figure("memory of the service at the end of its load", "bytes")]
-    throttled_s: Annotated[float | None, Figure("time for which the kernel throttled the service", "s")]
-    steal_ratio: Annotated[float | None, Figure("share of the host's CPU time that the hypervisor took")]
-    database_cpu_s: Annotated[float | None, Figure("CPU time of the database in the window", "s")]
-    memory_idle_bytes: Annotated[Whole | None, Figure("memory of the service when ready and idle", "bytes")]
-    start_s: Annotated[
-        float | None, Figure("time from container start to the first good response: an upper bound", "s")
-    ]
-    image_bytes: Annotated[Whole | None, Figure("size of the image", "bytes")]
-    goodput_per_core: Annotated[
-        float | None, Figure("goodput per CPU core that service and database actually used", "1/s")
-    ]
-    loadgen_busy_ratio: Annotated[float | None, Figure("share of its CPUs that the load generator used")]
-    loadgen_wait_ratio: Annotated[
-        float | None, Figure("share of the window that the tool's threads waited for a CPU that others used")
-    ]
-    foreign_ratio: Annotated[float | None, Figure("share of the host's CPU time that other programs used")]
-    lag_s: Annotated[Mapping[str, float] | None, Figure("how late an open loop's requests were sent", "s")]
-    knee_rate: Annotated[float | None, Figure("highest rate at which p99 stays within the level's limit", "1/s")]
-    nulls: Annotated[Mapping[str, str], Field("why a figure is null, by field")]
-    mode: Annotated[
-        str,
-        Field(
-            "solo, null (the null server, a control), turns (one service of a table) or rate (alone, at a common rate)"
-        ),
-    ] = "solo"
-    slot: Annotated[Positive | None, Field("in turns: the service's place in their order, from 1")] = None
-    window: Annotated[Positive | None, Field("in turns: window of the block, from 1")] = None
-    block: Annotated[Positive | None, Field("in turns: which of the round's blocks of services it was in, from 1")] = (
-        None
-    )
-    settings: Annotated[
-        Settings,
-        Field(
-            "settings from --vary and --flags, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces;"
-            " values with spaces are quoted as in a shell"
-        ),
-    ] = field(default_factory=Settings)
-    process_cpu_s: Annotated[
-        tuple[float, ...] | None,
-        Figure("CPU time of each process of the service, largest first; in turns over all windows of its block", "s"),
-    ] = None
-    node: Annotated[str | None, Field("in a run on several machines, the node where the service was")] = None
-    speed: Annotated[
-        float | None,
-        Figure("in turns: successes per second, without time that other programs took; ranks a table", "1/s"),
-    ] = None
-    server_busy_ratio: Annotated[
-        float | None, Figure("in turns: share of the CPU time left by other programs that the service used")
-    ] = None
-    window_end: Annotated[
-        str | None, Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs")
-    ] = None
-    steady_speed: Annotated[float | None, Field("in turns: speed without the begin and the end of turns", "1/s")] = None
-    steady_goodput: Annotated[
-        float | None, Field("in turns: goodput without the begin and the end of turns", "1/s")
-    ] = None
-    steady_cpu_per_success_s: Annotated[
-        float | None, Field("in turns: CPU time per success without the begin and the end of turns", "s")
-    ] = None
-    client_limit: Annotated[
-        float | None, Field("rate at which the load generator ended the search: the server's knee is higher", "1/s")
-    ] = None
+    SCHEMA = 3
+
+    id: str
+    """ID of the measurement within its run."""
+    round: Positive
+    """Round, from 1."""
+    position: Positive
+    """Position in the random order of the round, from 1."""
+    service: str
+    """Compose service under load."""
+    server: str
+    """Server."""
+    framework: str
+    """Framework."""
+    python: str
+    """Python version, such as 3.13."""
+    base: str
+    """Base image: debian or alpine."""
+    package: str | None
+    """Package in another version, as NAME==VERSION, and those that are changed together with it."""
+    scenario: str
+    """Request that was sent."""
+    tool: str
+    """Load tool."""
+    level: Level
+    """Load level, such as c64 (connections) or r500 (requests/s)."""
+    connections: Positive | None
+    """Connections of a closed loop."""
+    rate: float | None
+    """Target request rate, in 1/s."""
+    count: Positive | None
+    """Target number of requests, if the level sets one."""
+    asked_s: float | None
+    """Target duration of the load, if the level sets no number of requests, in s."""
+    harness: str
+    """Version and content hash of the harness."""
+    settings_sha256: str
+    """SHA-256 of run.json."""
+    tool_version: Figure[str]
+    """Version of the load tool."""
+    command: Figure[tuple[str, ...]]
+    """Command line of the load tool."""
+    stdin: str | None
+    """Standard input of the command."""
+    exit_status: Figure[Whole]
+    """Exit status of the command."""
+    image_id: Figure[str]
+    """ID of the service's image."""
+    base_label: Figure[str]
+    """How the base image was built, or its PRETTY_NAME."""
+    python_build: Figure[str]
+    """Version and build of the interpreter, and its JIT."""
+    packages_file: Figure[str]
+    """File of the run that lists the packages in the image."""
+    packages_sha256: Figure[str]
+    """SHA-256 of that file."""
+    raw_file: str
+    """File of the run with the load tool's output."""
+    raw_sha256: Figure[str]
+    """SHA-256 of that file."""
+    server_limits: Figure[Mapping[str, str]]
+    """Limits and sysctls in the service's container, as read back."""
+    loadgen_limits: Figure[Mapping[str, str]]
+    """Limits and sysctls in the load generator's container, as read back."""
+    outcome: str
+    """Measured, or what prevented the measurement."""
+    valid: bool
+    """Whether it passed the validity checks; invalid measurements must not be ranked."""
+    causes: tuple[Cause, ...]
+    """Why it is invalid."""
+    requests: Figure[Whole]
+    """Requests that got a response."""
+    attempts: Figure[Whole]
+    """Requests that were started."""
+    successes: Figure[Whole]
+    """Requests that got the expected response."""
+    errors: Mapping[str, Whole | Mapping[str, Whole] | None]
+    """Errors by kind; `status` counts responses by HTTP status (vegeta: 0 is no response)."""
+    duration_s: Figure[float]
+    """Duration of the load, as the tool reports it, in s."""
+    goodput: Figure[float]
+    """Successes per second, in 1/s."""
+    sent_rate: Figure[float]
+    """Requests started per second, in 1/s."""
+    latency_kind: str
+    """Open loop, or closed loop (whose percentiles hide stalls)."""
+    latency_s: Mapping[str, float | None]
+    """Latency in this window; do not average percentiles of several windows, in s."""
+    server_cpu_s: Figure[float]
+    """CPU time of the service in the window, in s."""
+    loadgen_cpu_s: Figure[float]
+    """CPU time of the load generator in the window, in s."""
+    cpu_per_success_s: Figure[float]
+    """CPU time of service and database per success, in s."""
+    memory_loaded_bytes: Figure[Whole]
+    """Memory of the service at the end of its load, in bytes."""
+    throttled_s: Figure[float]
+    """Time for which the kernel throttled the service, in s."""
+    steal_ratio: Figure[float]
+    """Share of the host's CPU time that the hypervisor took."""
+    database_cpu_s: Figure[float]
+    """CPU time of the database in the window, in s."""
+    memory_idle_bytes: Figure[Whole]
+    """Memory of the service when ready and idle, in bytes."""
+    start_s: Figure[float]
+    """Time from container start to the first good response: an upper bound, in s."""
+    image_bytes: Figure[Whole]
+    """Size of the image, in bytes."""
+    goodput_per_core: Figure[float]
+    """Goodput per CPU core that service and database actually used, in 1/s."""
+    loadgen_busy_ratio: Figure[float]
+    """Share of its CPUs that the load generator used."""
+    loadgen_wait_ratio: Figure[float]
+    """Share of the window that the tool's threads waited for a CPU that others used."""
+    foreign_ratio: Figure[float]
+    """Share of the host's CPU time that other programs used."""
+    lag_s: Figure[Mapping[str, float]]
+    """How late an open loop's requests were sent, in s."""
+    knee_rate: Figure[float]
+    """Highest rate at which p99 stays within the level's limit, in 1/s."""
+    nulls: Mapping[str, str]
+    """Why a figure is null, by field."""
+    mode: str = "solo"
+    """Solo, null (the null server, a control), turns (one service of a table) or rate (alone, at a common rate)."""
+    slot: Positive | None = None
+    """In turns: the service's place in their order, from 1."""
+    window: Positive | None = None
+    """In turns: window of the block, from 1."""
+    block: Positive | None = None
+    """In turns: which of the round's blocks of services it was in, from 1."""
+    settings: Settings = field(default_factory=Settings)
+    """Settings from --vary and --flags, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces; values with
+    spaces are quoted as in a shell."""
+    process_cpu_s: Figure[tuple[float, ...]] = None
+    """CPU time of each process of the service, largest first; in turns over all windows of its block, in s."""
+    node: str | None = None
+    """In a run on several machines, the node where the service was."""
+    speed: Figure[float] = None
+    """In turns: successes per second, without time that other programs took; ranks a table, in 1/s."""
+    server_busy_ratio: Figure[float] = None
+    """In turns: share of the CPU time left by other programs that the service used."""
+    window_end: str | None = None
+    """In turns: frozen or interrupted, how the load tool was ended; null in older runs."""
+    steady_speed: float | None = None
+    """In turns: speed without the begin and the end of turns, in 1/s."""
+    steady_goodput: float | None = None
+    """In turns: goodput without the begin and the end of turns, in 1/s."""
+    steady_cpu_per_success_s: float | None = None
+    """In turns: CPU time per success without the begin and the end of turns, in s."""
+    client_limit: float | None = None
+    """Rate at which the load generator ended the search: the server's knee is higher, in 1/s."""
 
     @property
     def load(self) -> LoadKey:
@@ -237,6 +268,8 @@ class Record:
         return 1000 * self.loadgen_cpu_s / self.attempts if self.loadgen_cpu_s is not None and self.attempts else None
 
     def __post_init__(self) -> None:
+        if self.tool not in TOOLS:
+            raise BadRecord(f"a record of the load tool {self.tool[:40]}, which this version does not have")
         if {*self.errors} != {*ERROR_KINDS} or {*self.latency_s} != {*LATENCIES}:
             raise BadRecord(f"{self.id}: errors or latency_s has other keys")
         missing = {name for name in FIGURES if getattr(self, name) is None}
@@ -250,62 +283,41 @@ class Record:
             raise BadRecord(f"{self.id}: not valid without a cause")
 
 
-FIELDS: Mapping[str, Field] = {
-    name: hint.__metadata__[-1] for name, hint in get_type_hints(Record, include_extras=True).items()
-}
-"""All fields of a record, in order."""
-FIGURES = tuple(name for name, field in FIELDS.items() if isinstance(field, Figure))
+_HINTS = get_type_hints(Record, include_extras=True)
+FIGURES = tuple(name for name, hint in _HINTS.items() if MAY_LACK in getattr(hint, "__metadata__", ()))
 
 
-def to_line(record: Record) -> str:
+def to_line(record: Line) -> str:
     """The record as one line of JSON, without its newline."""
-    return as_line(record, SCHEMA)
-
-
-def as_line(record: object, schema: int) -> str:
-    """A record of any kind as one line of JSON, without its newline."""
-    values = {"schema": schema, **as_plain(record)}
+    values = {"schema": record.SCHEMA, **as_plain(record)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def from_line(line: str) -> Record:
-    """Parse a line into a record; BadRecord if that fails."""
-    record = parse_line(Record, SCHEMA, line)
-    if record.tool not in TOOLS:
-        raise BadRecord(f"a record of the load tool {record.tool[:40]}, which this version does not have")
-    return record
-
-
-def parse_line(kind: type[R], schema: int, line: str) -> R:
-    """Parse a line into a record of this kind and schema; BadRecord if that fails."""
+def from_line(line: str, kind: type[L]) -> L:
+    """Parse a line into a record of this kind; BadRecord if that fails."""
     if (values := as_object(line)) is None:
         raise BadRecord("not a JSON object")
-    if (found := values.pop("schema", None)) != schema or type(found) is not int:
-        raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {schema}")
+    if (found := values.pop("schema", None)) != kind.SCHEMA or type(found) is not int:
+        raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {kind.SCHEMA}")
     try:
         return typed(kind, values)
     except ValueError as problem:
-        raise BadRecord(f"not a record of schema {schema}: {problem}") from None
+        raise BadRecord(f"not a record of schema {kind.SCHEMA}: {problem}") from None
 
 
-def dump(records: Iterable[Record]) -> Iterator[str]:
-    """The lines of records.jsonl, each with its newline."""
+def dump(records: Iterable[Line]) -> Iterator[str]:
+    """The lines of a file of records, each with its newline."""
     return (to_line(record) + "\n" for record in records)
 
 
-def load(lines: Iterable[str]) -> Iterator[Record]:
-    """Parse the lines of records.jsonl; BadRecord with the line's number for a bad line."""
-    return read_lines(lines, from_line)
-
-
-def read_lines(lines: Iterable[str], read: Callable[[str], R]) -> Iterator[R]:
-    """Parse each line with `read`, skipping blank lines; BadRecord gets the line's number.
+def load(lines: Iterable[str], kind: type[L]) -> Iterator[L]:
+    """Parse the lines of a file of records, without blank ones; BadRecord with the line's number for a bad line.
 
     `lines` must be split at line feeds only, because JSON may contain other separators that `str.splitlines` splits at.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield read(line)
+                yield from_line(line, kind)
             except BadRecord as problem:
                 raise BadRecord(f"line {number}: {problem}") from None

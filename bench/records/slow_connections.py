@@ -48,7 +48,7 @@ def _figures(window: Window) -> Figures:
     first, most = window.actions[0].at_s if window.actions else 0.0, _most_open(window.slow, window.event.slow)
     later = [size for at, size in window.memory if at > first]
     stands_out = most >= (1 if window.event.slow == "read" else LEAST_OPEN)
-    if stands_out and later and window.memory_before is not None and not window.oom_kills:
+    if stands_out and later and window.memory_before is not None and not window.told.oom_kills:
         taken = max(later) - window.memory_before
         # Memory that was freed meanwhile hides what the connections take; it does not show that they take nothing.
         if taken > 0:

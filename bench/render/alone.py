@@ -14,37 +14,9 @@ from bench.core.groups import grouped
 from bench.load.knee_search import APART
 from bench.records.knee import CONFIRMATIONS
 from bench.render.table import Column, Table, table_of, written
+from bench.render.text import NOTES
 from bench.tools.send_lag import BEYOND, ROUNDS, least_requests
 from bench.words.cells import doubts, rate_words, ratio_words, span_words
-
-BASE = (
-    'Ratios are those of requests/s to the row "base": the base of the published comparison, else the first service'
-    " under the same load with a valid figure."
-)
-CPU = "CPU/request is the CPU time of the service, and of its database if used, per successful response."
-CLOSED_LOOP = (
-    "Levels with connections (c16) are closed loops: each connection waits for the response before it sends the next"
-    " request, so a stall of the server also delays requests and hardly shows in p50 and p99. Their lowest and highest"
-    " round is given, since percentiles are never averaged."
-)
-CLOSED = (
-    "Levels that end in `close` open a connection for each request. wrk's latencies begin once it is open; those of the"
-    " other tools include that time."
-)
-OPEN_LOOP = (
-    "Levels without connections (r500) are open loops: requests are sent at the target rate regardless of the"
-    " responses. The distributions of all rounds are merged; where some are refused, their number is given. Where the"
-    " client was late, a percentile is an upper bound. A timeout counts with its full length."
-    f" A percentile needs {BEYOND} requests above it, in {ROUNDS} rounds or more together, else in each: p99 needs"
-    f" {least_requests(0.99):,} requests."
-)
-KNEE = (
-    "Requests/s of a level knee-p99-50ms are the knee: the highest rate at which p99 stays within the limit, with at"
-    f" most 0.1 % errors and at least 99 % of the rate sent; {100 * (APART - 1):.0f} % more failed in two trials. It is"
-    f" confirmed if it holds in all later rounds, at least {CONFIRMATIONS}. Every trial is in the raw files."
-)
-AT_TARGET = "Services at the target rate of their level were limited by it, so they cannot be ranked among each other."
-
 
 LABELS: Mapping[str, str] = {"goodput": "", "p50_ms": "p50 ", "p99_ms": "p99 "}
 """How the ratio of a figure begins."""
@@ -62,15 +34,21 @@ def notes_alone(cells: Sequence[Cell], tables: Iterable[Table]) -> list[str]:
     shown = {name for table in tables for name in table.columns}
     at_target = [cell for cell in cells if cell.first.rate and (cell.goodput or 0) >= 0.99 * cell.first.rate]
     notes = {
-        BASE: "ratio" in shown,
-        CPU: "CPU/request" in shown,
-        CLOSED_LOOP: any(cell.first.connections is not None for cell in cells),
-        CLOSED: any(cell.first.level.closes for cell in cells),
-        OPEN_LOOP: any(cell.first.connections is None for cell in cells),
-        KNEE: any(is_knee(cell.first) for cell in cells),
-        AT_TARGET: not all(is_knee(cell.first) for cell in at_target),
+        "base": "ratio" in shown,
+        "cpu": "CPU/request" in shown,
+        "closed_loop": any(cell.first.connections is not None for cell in cells),
+        "closed": any(cell.first.level.closes for cell in cells),
+        "open_loop": any(cell.first.connections is None for cell in cells),
+        "knee": any(is_knee(cell.first) for cell in cells),
+        "at_target": not all(is_knee(cell.first) for cell in at_target),
     }
-    return [note for note, needed in notes.items() if needed]
+    return [note(name) for name, needed in notes.items() if needed]
+
+
+def note(name: str) -> str:
+    """A note of notes.toml."""
+    of_knees = {"more": 100 * (APART - 1), "confirmations": CONFIRMATIONS}
+    return NOTES[name].format(beyond=BEYOND, rounds=ROUNDS, requests=least_requests(0.99), **of_knees)
 
 
 def _table(cells: Sequence[Cell], reference: ReferenceComparison | None, latencies: LatenciesByCell) -> Table:

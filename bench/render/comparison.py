@@ -14,6 +14,7 @@ from bench.analysis.tables.ranking import Metric, Percentile
 from bench.core.formats import NOTHING, number, percent
 from bench.records.record import Record
 from bench.render.table import Column, Table, table_of
+from bench.render.text import NOTES
 from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BOUND
 from bench.words.cells import rate_words, state_words
@@ -22,11 +23,6 @@ from bench.words.names import level_words
 from bench.words.picture import estimate_words
 
 REQUESTS, CPU = "requests/s", "CPU per request"
-NO_VERDICT = (
-    "No verdict is given between separate runs: they were not measured at the same time, so a difference may come from"
-    " the machine. For a verdict, measure both in one run (scripts/compare.sh REF_A REF_B, --package A --package B, or"
-    " a ladder of releases), or give benchstat what scripts/export.sh gobench RUN writes for each run."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +126,7 @@ def runs_table(runs: Mapping[str, Sides]) -> Table:
         columns.append(Column(f"against {first}", partial(_change, before, after)))
     rows = [key for key in keys if sum(key in run for run in runs.values()) > 1]
     nothing = [] if rows else ["The runs have no measured figure in common."]
-    return table_of("Runs side by side", columns, rows, [*nothing, NO_VERDICT])
+    return table_of("Runs side by side", columns, rows, [*nothing, NOTES["runs"]])
 
 
 def _words(run: Sides, key: Key) -> str:

@@ -12,19 +12,9 @@ from bench.analysis.findings import Findings
 from bench.core.formats import NOTHING, megabytes, milliseconds, number
 from bench.core.groups import grouped
 from bench.render.table import Column, Table, table_of, written
+from bench.render.text import NOTES
 from bench.words.cells import state_words
 from bench.words.remarks import spread_words, throttled_words
-
-SERVICE_NOTES = (
-    "Memory is what all processes of the service hold, without page cache: idle when it is ready, before any load;"
-    " under load at the end of each load, the highest of the valid measurements.",
-    "Start-up is from the container's start to the first successful response: median, lowest and highest. The first "
-    "request is sent some tenths of a second after the start, so this is an upper bound.",
-)
-PROCESS_NOTE = (
-    "Shares of the CPU time of the worker processes (utime and stime of each), the busiest first, as means over all"
-    " windows. Workers are taken to be the N processes with the most CPU time (N: configured workers)."
-)
 
 
 def cost_tables(findings: Findings) -> list[Table]:
@@ -52,7 +42,11 @@ def _service_costs(services: Sequence[ServiceCosts], notes: Iterable[str]) -> li
         Column("start-up", lambda one: _seconds(one.start_s)),
         Column("image size", lambda one: most(one.image_bytes)),
     ]
-    return [table_of("Costs of each service", columns, services, (*SERVICE_NOTES, *notes))] if services else []
+    return (
+        [table_of("Costs of each service", columns, services, (NOTES["memory"], NOTES["start_up"], *notes))]
+        if services
+        else []
+    )
 
 
 def _seconds(observed: Observed) -> str:
@@ -104,7 +98,7 @@ def _process_table(services: Sequence[WorkerCosts]) -> list[Table]:
         Column("CPU time of its workers", spread),
         Column("CPU quota", lambda one: written(one.throttled, throttled_words)),
     ]
-    return [table_of("CPU time by process", columns, services, [PROCESS_NOTE])] if services else []
+    return [table_of("CPU time by process", columns, services, [NOTES["processes"]])] if services else []
 
 
 def null_table(cells: Sequence[Cell]) -> list[Table]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bench.analysis.events import EventCell, Kind
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
+from bench.render.text import NOTES
 from bench.stats.event_counts import LEAST_ROUNDS, UNSEEN, UNSEEN_SHARE, unseen_one_in
 from bench.words.event_cells import outcome_words
 from bench.words.event_losses import counted_in
@@ -14,18 +15,6 @@ from bench.words.event_words import seconds_words, span
 from bench.words.events import EventRowText, EventsText
 
 DIFFER, LOAD = "do they differ?", "load, client timeout"
-AT_ONCE = "Up to {} windows of the same event ran at once, on the same CPUs{}."
-ALONE = "; only one at a time under {}"
-FLOOR = (
-    "The null server (nginx) under the same events is the baseline: its losses come from client, proxy or machine, and"
-    " from the worker itself if that is killed or hung."
-)
-HOW = "Each cell counts requests without a correct response within the client's timeout, of all sent in all rounds."
-TESTED = (
-    " Whether services differ is tested over the rounds, and corrected for the whole table (docs/measuring.md). With {}"
-    " rounds, half of all runs miss what happens in one of {} events; a burst of losses that no round has shown is"
-    " presumed to take at most {} requests, and at most {:.0f} % of those of an event."
-)
 
 
 def event_tables(events: EventsText) -> list[Table]:
@@ -38,8 +27,9 @@ def counts_table(events: EventsText) -> Table:
     """Events down and services across; for many services, the other way round, and without details."""
     rounds = events.table.rounds
     tested = any(row.row.contrasts for row in events.rows) and rounds >= LEAST_ROUNDS
-    how = HOW + TESTED.format(rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE) * tested
-    notes = (how, *_at_once(events), *events.aside, *([FLOOR] if "null" in events.table.services else []))
+    words = (rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE)
+    how = " ".join([NOTES["events"], *([NOTES["tested"].format(*words)] if tested else [])])
+    notes = (how, *_at_once(events), *events.aside, *([NOTES["floor"]] if "null" in events.table.services else []))
 
     def cell(service: str) -> Callable[[EventRowText], str]:
         return lambda row: row.cells[service].head if events.services_down else row.cells[service].line()
@@ -68,7 +58,8 @@ def _at_once(events: EventsText) -> Iterator[str]:
         alone = [row.row for row in events.rows if beside.get(row.name) == 0 and len(counted_in(row.row)) > 1]
         shared = {row.row.event for row in events.rows if beside.get(row.name)}
         names = list(dict.fromkeys(row.name if row.event in shared else row.event for row in alone))
-        yield AT_ONCE.format(max(beside.values()) + 1, ALONE.format(listed(names)) if names else "")
+        more = f"; only one at a time under {listed(names)}" if names else ""
+        yield NOTES["beside"].format(max(beside.values()) + 1, more)
 
 
 def outcomes_table(events: EventsText) -> Table:

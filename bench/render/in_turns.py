@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 from bench.analysis.profiles.sampled import Profile
@@ -14,9 +13,10 @@ from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder
 from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, megabytes, number, plural, size
-from bench.render.columns import CPU, MEMORY, REQUESTS, TIER, latency_columns, ranking_columns
+from bench.render.columns import CPU, MEMORY, REQUESTS, TIER, RankingColumn, latency_columns, ranking_columns
 from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
+from bench.render.text import NOTES
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
@@ -86,45 +86,35 @@ MAYBE = "best?"
 
 
 def grid_figures(text: RankingText, grid: Grid) -> list[GridFigures]:
-    """Requests/s, CPU and memory of its services."""
-    ranking = text.ranking
-    rows = {row.service: row for row in ranking.rows}
-    ranked_rows = [rows[name] for name in grid.services]
-    kinds: list[tuple[str, Callable[[RankedRow], float | None], Callable[[float], str]]] = [
-        ("requests/s", lambda row: row.goodput.mean if row.goodput else None, number),
-        ("CPU per request", lambda row: row.cpu_us.mean if row.cpu_us else None, lambda value: f"{number(value)} µs"),
-        ("memory under load", lambda row: row.memory_loaded_bytes, megabytes),
-    ]
+    """Requests/s, CPU and memory of its services, as far as any has them."""
+    rows = {row.service: row for row in text.ranking.rows}
 
-    def cells(name: str, of: Callable[[RankedRow], float | None], write: Callable[[float], str]) -> GridFigures | None:
-        known = {row.service: value for row in ranked_rows if (value := of(row)) is not None}
-        if not known:
-            return None
-        marks = _marks(ranking, name, known)
+    def figures_of(column: RankingColumn) -> GridFigures | None:
+        figures = {name: column.figure(rows[name]) for name in grid.services if column.figure}
+        known = {name: figure.mean for name, figure in figures.items() if figure}
+        marks = _marks(text.ranking, column, known) if known else {}
 
         def cell(service: str | None) -> GridCell | None:
             if service is None:
                 return None
-            value = known.get(service)
-            words = NOTHING if value is None else write(value)
-            return GridCell(service, words, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
+            words = f"{column.text(rows[service])} {column.unit}".rstrip() if service in known else NOTHING
+            return GridCell(service, words, known.get(service, 0) / (max(known.values()) or 1), marks.get(service, ""))
 
         lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
-        return GridFigures(in_units(name, ranking.unit), tuple(lines))
+        return GridFigures(column.per(ranking.unit).name, tuple(lines)) if known else None
 
-    return [found for kind in kinds if (found := cells(*kind))]
+    return [made for column in (REQUESTS, CPU, MEMORY) if (made := figures_of(column))]
 
 
-def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str, str]:
+def _marks(ranking: Ranking, column: RankingColumn, known: Mapping[str, float]) -> dict[str, str]:
     """`best` and `best?`, by verdicts or intervals; memory has no interval, so its smallest figure is `least`."""
-    judged = "CPU per request" if ranking.metric is Metric.CPU else "requests/s"
-    if name == "memory under load":
+    if column is MEMORY:
         return {min(known, key=lambda service: known[service]): "least"}
-    if name == judged:
+    if column is (CPU if ranking.metric is Metric.CPU else REQUESTS):
         ranked = [row.service for row in ranking.rows if row.rank is not None and row.service in known]
         front = ranking.front(ranked) if ranking.look is not None and len(ranked) > 1 else []
     else:
-        cheapest = ranking.cheapest.services if ranking.cheapest and name != "requests/s" else ()
+        cheapest = ranking.cheapest.services if ranking.cheapest and column is CPU else ()
         front = sorted(known.keys() & set(cheapest), key=lambda service: known[service])
     return {service: MAYBE if place else "best" for place, service in enumerate(front)}
 
@@ -141,34 +131,16 @@ def grid_columns(grid: Grid) -> list[str]:
 
 def grid_table(text: RankingText, grid: Grid) -> Table:
     """All kinds of figures in one table."""
-    columns: list[Column[tuple[str, str, tuple[GridCell | None, ...]]]] = [
-        Column("", lambda row: row[0], left=True),
-        Column(knob_words(grid.down), lambda row: row[1], left=True),
-        *(Column(name, partial(_grid_text, at)) for at, name in enumerate(grid_columns(grid))),
-    ]
-    rows = [
-        ("" if place else found.name, name, cells)
-        for found in grid_figures(text, grid)
-        for place, (name, cells) in enumerate(found.rows)
-    ]
-    return table_of(grid_title(text, grid), columns, rows)
-
-
-def _grid_text(at: int, row: tuple[str, str, tuple[GridCell | None, ...]]) -> str:
-    cell = row[2][at]
-    return NOTHING if cell is None else f"{cell.text} {cell.mark}".rstrip()
+    names = ("", knob_words(grid.down), *grid_columns(grid))
+    rows = []
+    for figures in grid_figures(text, grid):
+        for place, (name, cells) in enumerate(figures.rows):
+            words = (f"{cell.text} {cell.mark}".rstrip() if cell else NOTHING for cell in cells)
+            rows.append(("" if place else figures.name, name, *words))
+    return Table(grid_title(text, grid), names, tuple(rows), tuple(place < 2 for place in range(len(names))))
 
 
 # Releases of one package, each beside the one before it: a table, and a line with levels between the real steps.
-
-
-@dataclass(frozen=True, slots=True)
-class _Release:
-    """A release; `step` is its difference from the last release above it that has a figure."""
-
-    version: str
-    row: RankedRow
-    step: Contrast | None
 
 
 def ladder_tables(rankings: Iterable[RankingText]) -> list[tuple[Table, LadderPicture]]:
@@ -177,51 +149,42 @@ def ladder_tables(rankings: Iterable[RankingText]) -> list[tuple[Table, LadderPi
 
 
 def _ladder(text: RankingText, ladder: Ladder) -> tuple[Table, LadderPicture]:
-    ranking = text.ranking
+    ranking, versions = text.ranking, ladder.versions
     rows = {row.service: row for row in ranking.rows}
-    releases: list[_Release] = []
-    before: str | None = None
-    for service, version in ladder.versions.items():
-        ranked = rows[service].rank is not None
-        step = ranking.ahead(service, before) if ranked and before is not None else None
-        releases.append(_Release(version, rows[service], step))
-        before = service if ranked else before
+    ranked = [name for name in versions if rows[name].rank is not None]
+    # From the last release above it that has a figure.
+    steps = {name: ranking.ahead(name, before) for before, name in pairwise(ranked)}
 
     def changed(step: Contrast) -> str:
         return change_of(ranking.metric, step).column()
 
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
-    columns: list[Column[_Release]] = [
-        Column("release", lambda one: one.version, left=True),
-        Column(REQUESTS.per(ranking.unit).name, lambda one: REQUESTS.whole(one.row)),
-        Column(CPU.per(ranking.unit).name, lambda one: CPU.whole(one.row)),
+    columns: list[Column[str]] = [
+        Column("release", lambda name: versions[name], left=True),
+        Column(REQUESTS.per(ranking.unit).name, lambda name: REQUESTS.whole(rows[name])),
+        Column(CPU.per(ranking.unit).name, lambda name: CPU.whole(rows[name])),
         Column(
             in_units(column_name(ranking.metric, "the one above"), ranking.unit),
-            lambda one: written(one.step, changed),
+            lambda name: written(steps.get(name), changed),
         ),
-        Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
-        Column("remarks", lambda one: text.notes[one.row.service] or NOTHING, left=True, optional=True),
+        Column("verdict", lambda name: written(steps.get(name), lambda step: step.verdict), left=True),
+        Column("remarks", lambda name: text.notes[name] or NOTHING, left=True, optional=True),
     ]
-    return table_of(title, columns, releases), _ladder_picture(title, ranking, releases)
+    picture = _ladder_picture(title, ranking, versions, [rows[name] for name in ranked])
+    return table_of(title, columns, versions), picture
 
 
-def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) -> LadderPicture:
+def _ladder_picture(
+    title: str, ranking: Ranking, versions: Mapping[str, str], rows: Iterable[RankedRow]
+) -> LadderPicture:
     """The metric over the releases that have a figure."""
     cpu = ranking.metric is Metric.CPU
-    known = [
-        (one, found)
-        for one in releases
-        if one.row.rank is not None and (found := one.row.cpu_us if cpu else one.row.goodput) is not None
-    ]
-    changes = [
-        place
-        for place, ((before, _), (after, _)) in enumerate(pairwise(known), 1)
-        if ranking.apart(before.row.service, after.row.service)
-    ]
-    numbers = ", ".join(f"{place} is {one.version}" for place, (one, _) in enumerate(known, 1))
+    known = {row.service: figure for row in rows if (figure := row.cpu_us if cpu else row.goodput) is not None}
+    changes = [place for place, pair in enumerate(pairwise(known), 1) if ranking.apart(*pair)]
+    numbers = ", ".join(f"{place} is {versions[name]}" for place, name in enumerate(known, 1))
     what = in_units("CPU µs per request" if cpu else "requests/s", ranking.unit)
     words = f"{what}; {numbers}. Thick line: average between confirmed changes."
-    return ladder_picture(title, words, [figure for _, figure in known], changes)
+    return ladder_picture(title, words, [*known.values()], changes)
 
 
 # The ratios of a published comparison beside those of the run's tables.
@@ -252,11 +215,8 @@ def published_table(
         Column("direction", lambda row: SIGNS[row[2].sign], left=True),
     ]
     when = f" ({reference.date})" if reference.date else ""
-    notes = (
-        f"Published: {reference.source}{when}; {reference.setting}. Other machines and versions, so only ratios"
-        f" compare. Its flaw, avoided here: {reference.fixed}.",
-        "The direction here is that of the verdict, by the metric of the ranking above.",
-    )
+    facts = {"source": reference.source, "when": when, "setting": reference.setting, "fixed": reference.fixed}
+    notes = (NOTES["published"].format(**facts), NOTES["direction"])
     return [table_of("Published and here", columns, rows, notes)]
 
 
@@ -325,11 +285,7 @@ def _waiting(text: RankingText) -> Iterator[str]:
     """What the column on waiting means, and how many connections of the load have to queue."""
     if not text.waits:
         return
-    yield (
-        "Requests at once: how many can be blocked (on I/O) at the same time. N threads: the size of the pool,"
-        " the same for all; = workers: one per worker, not configurable. Own default: per"
-        " worker, without this project's flags (sources: services/servers)."
-    )
+    yield NOTES["at_once"]
     connections = text.ranking.level.connections
     most = max((found.total or 0 for found in text.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
@@ -344,13 +300,6 @@ def _cpu_us(row: RankedRow) -> float | None:
 
 # Why services of a table differ: the functions that cost more or less, and what could not be sampled.
 
-WHY_NOTE = (
-    "CPU self time by function, in the service's own container: the function's share of py-spy's samples (running"
-    " threads, in one extra, unranked window after the table) times the CPU time per request measured in the table's"
-    " rounds. C code counts for the Python function that called it. Only differences beyond chance are listed; their"
-    " 95 % intervals are corrected for multiple comparisons and include the error of the CPU time."
-)
-WAITS = "This table ranks requests/s: a profile of CPU time does not show the time that a service waits."
 FIRST = 3
 """How many comparisons of a table report.md shows; the page has all."""
 
@@ -380,7 +329,7 @@ def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
         chosen = f"of {len(ranking.rows)} services, {len(profiles)} were to be sampled"
         lines.append(f"{load}: {chosen}, which differ nearest the top of the ranking.")
     if ranking.metric is not Metric.CPU and ranking.wait:
-        lines.append(f"{load}: {WAITS}")
+        lines.append(f"{load}: {NOTES['waits']}")
     return lines
 
 

@@ -6,9 +6,10 @@ The first service of a table in turns is the base, and every other one a head.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bench.analysis.events import LESS, MORE, NULL, EventContrast, Kind, compares_losses
 from bench.analysis.services import pairs_of
@@ -17,9 +18,10 @@ from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, markdown_table, milliseconds, plural, size
-from bench.core.gone import GONE
+from bench.core.gone import gone
+from bench.core.templates import environment
 from bench.records.file import read_events, read_records
-from bench.render.table import Column, Row
+from bench.render.table import Column, table_of
 from bench.render.text import visible
 from bench.run.facts import RunFacts
 from bench.run.reader import read_run, read_service
@@ -73,8 +75,8 @@ class Comment:
 def parse_policy(text: str) -> Policy:
     """Parse a policy; UserError if it is not one."""
     match = POLICY.match(text)
-    if text in GONE:
-        raise UserError(GONE[text])
+    if text in gone():
+        raise UserError(gone()[text])
     if not match or (match[2] and match[1] != SLOWER):
         raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, no-winner, lost")
     return Policy(match[1], float(match[2] or 0))
@@ -242,10 +244,7 @@ def events_comment(run: str, events: EventsText, policies: Sequence[Policy]) -> 
     rows = sorted(comparisons, key=lambda row: order.index(row.kind))
     counts = {kind: sum(row.kind == kind for row in comparisons) for kind in order}
     by_kind = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
-    title = f"### Events: {by_kind}"
-    head = [title, "", f"Run {code(run)}: requests lost under events, {plural(events.table.rounds, 'round')}."]
     said = [f"- {code(sentence, MOST_SENTENCE)}" for sentence in events.sentences[:MOST_FINDINGS]]
-    head += ["", *said] if said else []
     policed = {MORE: LOST, INVALID: INVALID, NO_WINNER: "no-winner"}
     violations = {
         policy: sum(policed.get(row.kind) == policy.name for row in comparisons)
@@ -253,24 +252,25 @@ def events_comment(run: str, events: EventsText, policies: Sequence[Policy]) -> 
         if policy.name in policed.values()
     }
 
-    def cell(side: str) -> Callable[[EventComparison], str]:
-        def words(row: EventComparison) -> str:
-            name = getattr(row, side)
-            return code(f"{events.labels[name]}: {row.text.cells[name].line()}")
-
-        return words
+    def cell(row: EventComparison, name: str) -> str:
+        return code(f"{events.labels[name]}: {row.text.cells[name].line()}")
 
     columns: list[Column[EventComparison]] = [
         Column("event", lambda row: code(row.text.name)),
         Column("load, client timeout", lambda row: row.text.load),
         Column("verdict on the head", lambda row: row.kind),
-        Column("head", cell("head")),
-        Column("base", lambda row: "" if row.base == row.head else cell("base")(row)),
+        Column("head", lambda row: cell(row, row.head)),
+        Column("base", lambda row: "" if row.base == row.head else cell(row, row.base)),
     ]
-    unknown = counts[INVALID] + counts[NO_WINNER]
-    foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
-    where = "events: see the run's report"
-    return Comment(_fit(lambda most: [*head, *_table(columns, rows, most, where)], foot), sum(violations.values()))
+    return _comment(
+        violations,
+        counts[INVALID] + counts[NO_WINNER],
+        title=f"Events: {by_kind}",
+        what=f"{code(run)}: requests lost under events, {plural(events.table.rounds, 'round')}",
+        notes=["", *said] if said else [],
+        tables=[table_of("", columns, rows)],
+        where="events",
+    )
 
 
 def read_comparisons(folder: Path) -> tuple[RunFacts, dict[str, str], list[Comparison]]:
@@ -321,33 +321,24 @@ def verdict_comment(
     """
     rows = {kind: [row for row in comparisons if row.kind == kind] for kind in ORDER}
     rows[SLOWER].sort(key=lambda row: -row.slower_percent)
-    counts = {kind: len(rows[kind]) for kind in ORDER if rows[kind]}
-    by_kind = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    head = [
-        f"### {plural(len(comparisons), 'comparison')}: {by_kind}",
-        "",
-        f"Run {code(run)}: {sides}, measured in turns.",
-    ]
+    by_kind = ", ".join(f"{len(rows[kind])} {kind}" for kind in ORDER if rows[kind])
     unknown = len(rows[INVALID]) + len(rows[NO_WINNER])
-    if unknown:
-        head += ["`invalid` and `no winner`: whether these services differ is unknown."]
+    notes = ["`invalid` and `no winner`: whether these services differ is unknown."] if unknown else []
     lost = dict.fromkeys(name for row in comparisons for name in row.failed)
-    head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
-    violations = {policy: sum(violated_by(policy, row) for row in comparisons) for policy in policies}
-    first = [row for kind in ORDER if kind != EQUAL for row in rows[kind]]
-    same, where = rows[EQUAL], "comparisons: see the run's report"
-
-    def body(most: int) -> list[str]:
-        folded = _table(COLUMNS, same, most, where)
-        if folded:
-            folded = ["", f"<details><summary>{len(same)} {EQUAL}</summary>", *folded, "", "</details>"]
-        return [*head, *_table(COLUMNS, first, most, where), *folded]
-
-    foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
-    return Comment(_fit(body, foot), sum(violations.values()))
+    notes += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
+    first, same = [row for kind in ORDER if kind != EQUAL for row in rows[kind]], rows[EQUAL]
+    return _comment(
+        {policy: sum(violated_by(policy, row) for row in comparisons) for policy in policies},
+        unknown,
+        title=f"{plural(len(comparisons), 'comparison')}: {by_kind}",
+        what=f"{code(run)}: {sides}, measured in turns",
+        notes=notes,
+        tables=[table_of("", COLUMNS, first), table_of(f"{len(same)} {EQUAL}", COLUMNS, same)],
+        where="comparisons",
+    )
 
 
-def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
+def _policy_line(policy: Policy, count: int, unknown: int) -> str:
     option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
     have = "has no verdict and was" if unknown == 1 else "have no verdict and were"
     silent = f"; {plural(unknown, 'comparison')} {have} not checked"
@@ -372,20 +363,18 @@ COLUMNS: tuple[Column[Comparison], ...] = (
 )
 
 
-def _fit(body: Callable[[int], list[str]], foot: Sequence[str]) -> str:
-    """The whole comment, with fewer rows if it would be too long; an empty line separates `foot`."""
+def _comment(violations: Mapping[Policy, int], unknown: int, **content: Any) -> Comment:
+    """The comment with this content, with fewer rows if it would be too long; tables with a title are folded.
+
+    `unknown`: how many comparisons have no verdict.
+    """
+    template = environment(Path(__file__).parent).get_template("pr_comment.md.jinja")
+    foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
     for most in MOST_ROWS:
-        text = "\n".join([*body(most), *(["", *foot] if foot else [])]) + "\n"
+        text = template.render(content, foot=foot, most=most, markdown_table=markdown_table)
         if len(text.encode()) <= MOST_BYTES:
             break
-    return text
-
-
-def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], most: int, where: str) -> list[str]:
-    """The first rows, then how many more there are and where to find them; nothing without rows."""
-    texts = [[column.of(row) for column in columns] for row in rows[:most]]
-    table = ["", markdown_table([column.name for column in columns], texts)] if texts else []
-    return [*table, *(["", f"{len(rows) - most} more {where}."] if rows[most:] else [])]
+    return Comment(text, sum(violations.values()))
 
 
 def code(text: str, most: int = MOST_WORD) -> str:

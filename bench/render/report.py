@@ -22,7 +22,6 @@ from bench.render.alone import notes_alone, tables_alone
 from bench.render.costs import cost_tables, null_table
 from bench.render.events import event_tables
 from bench.render.in_turns import (
-    WHY_NOTE,
     grid_table,
     ladder_tables,
     not_sampled,
@@ -32,7 +31,7 @@ from bench.render.in_turns import (
     reasons,
 )
 from bench.render.table import Column, Table, table_of, written
-from bench.render.text import escape, visible
+from bench.render.text import NOTES, escape, visible
 from bench.run.facts import RunFacts
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
@@ -120,7 +119,7 @@ class Report:
 
     def markdown(self) -> str:
         """report.md."""
-        return in_units(_template().render(report=self, why_note=WHY_NOTE), self.unit)
+        return in_units(_template().render(report=self, why_note=NOTES["why"]), self.unit)
 
 
 @cache
@@ -166,11 +165,7 @@ def _facts(facts: RunFacts, findings: Findings) -> Iterable[tuple[str, str]]:
     if facts.machines:
         yield "machines", machines_words(facts.machines)
     elif findings.nodes:
-        yield (
-            "nodes",
-            f"servers on {listed(findings.nodes)}, of one kind; load generator and database on other nodes;"
-            " unencrypted overlay network. `host`: where the scripts ran",
-        )
+        yield "nodes", NOTES["nodes"].format(listed(findings.nodes))
     yield "host", _known(", ".join(f"{key} {_known(value)}" for key, value in facts.host.items()))
     yield "settings", _known(", ".join(f"{key}={value}" for key, value in facts.knobs.items() if value))
     yield "tools", ", ".join(findings.tools) or "none"
@@ -189,24 +184,24 @@ def _jit(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Iterable[tupl
 
 
 def _services(facts: RunFacts, services: Mapping[str, ServiceFacts], findings: Findings) -> Table:
+    def known(name: str, field: str, unknown: str = "unknown") -> str:
+        service = services[name]
+        return getattr(service, field) or f"{unknown}: {service.missing[field]}"
+
     def base(name: str) -> str:
-        made = services[name].base_label or f"pulled or unknown: {services[name].missing['base_label']}"
         place = findings.places.get(name)
-        return f"{place.base if place else 'unknown'}, {made}"
+        return f"{place.base if place else 'unknown'}, {known(name, 'base_label', 'pulled or unknown')}"
 
     def versions(name: str) -> str:
         return ", ".join(facts.service(name).own_packages(services[name].packages)) or NOTHING
 
     def image(name: str) -> str:
-        found = services[name].image_id
-        return f"unknown: {services[name].missing['image_id']}" if found is None else found.removeprefix("sha256:")[:12]
-
-    def python(name: str) -> str:
-        return services[name].python_build or f"unknown: {services[name].missing['python_build']}"
+        identifier = known(name, "image_id")
+        return identifier.removeprefix("sha256:")[:12] if services[name].image_id else identifier
 
     columns: list[Column[str]] = [
         Column("service", str, left=True),
-        Column("Python", python, left=True),
+        Column("Python", lambda name: known(name, "python_build"), left=True),
         Column("base and how it was built", base, left=True),
         Column("versions", versions, left=True),
         Column("image", image, left=True),
@@ -220,18 +215,15 @@ def _commands(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Table | 
     own_app = facts.own_app
 
     def app(name: str) -> str:
-        return facts.service(name).app or NOTHING
-
-    def there(name: str) -> str:
-        return (elsewhere(own_app, facts.service(name), services[name]) if own_app else None) or NOTHING
+        service = facts.service(name)
+        return (elsewhere(own_app, service, services[name]) if own_app else service.app) or NOTHING
 
     columns: list[Column[str]] = [
         Column("service", str, left=True),
         Column("start command", lambda name: written(services[name].command, lambda one: one.text), left=True),
-        *([Column("elsewhere, in the app's folder", there, left=True)] if own_app else [Column("app", app, left=True)]),
+        Column("elsewhere, in the app's folder" if own_app else "app", app, left=True),
     ]
-    notes = ["As in the containers: /app/server is services/servers/SERVER; its `start` script explains each flag."]
-    return table_of("Start commands", columns, known, notes) if known else None
+    return table_of("Start commands", columns, known, [NOTES["commands"]]) if known else None
 
 
 def _causes(causes: Sequence[CauseCount]) -> Table | None:

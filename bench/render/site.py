@@ -25,7 +25,7 @@ from bench.run.published import PACKED
 from bench.words.conclusions import RankingText
 from bench.words.events import EventsText
 from bench.words.names import level_words, wait_words
-from bench.words.setup import day_of, machine_words
+from bench.words.setup import day_of
 
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
@@ -100,15 +100,6 @@ class Load:
     others: Sequence[RunAnswers]
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A question with its loads."""
-
-    id: str
-    words: str
-    loads: Sequence[Load]
-
-
 def answers_of(
     facts: RunFacts, report: Report, rankings: Sequence[RankingText], presets: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -122,21 +113,6 @@ def answers_of(
         title = f"{capital(listed(names, 8, 7))}: {servers}"
         answers += _of_events(report.events, title)
     return {"title": title, "answers": [asdict(one) for one in answers if one]}
-
-
-def published_run(
-    name: str, facts: RunFacts, said: Mapping[str, Any], checked: str, files: Iterable[str]
-) -> PublishedRun:
-    """A run as the front page needs it; `said` is the content of `ANSWERS`."""
-    return PublishedRun(
-        name=name,
-        title=said["title"],
-        started=facts.run,
-        machine=machine_words(facts),
-        answers=tuple(Answer(**one) for one in said["answers"]),
-        checked=checked,
-        files=(*files,),
-    )
 
 
 def _answer(text: RankingText, facts: RunFacts, requests: str, app_answer: str) -> Answer | None:
@@ -192,8 +168,8 @@ def front_page(
     )
 
 
-def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
-    """The questions of these runs, which are sorted from the newest.
+def topics(runs: Sequence[PublishedRun]) -> dict[str, list[Load]]:
+    """The questions of these runs, which are sorted from the newest, each with its loads.
 
     Questions about the most services come first.
     """
@@ -207,10 +183,7 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
         return max(one.services for one in (load.newest, *load.others))
 
     made.sort(key=lambda pair: -max(map(size, pair[1])))
-    return [
-        Topic(f"question-{place}", words, sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))))
-        for place, (words, loads) in enumerate(made, 1)
-    ]
+    return {words: sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))) for words, loads in made}
 
 
 def _load(words: str, answers: Sequence[RunAnswers]) -> Load:

@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from bench.analysis.events import NULL
+from bench.analysis.services import places_of
 from bench.core.formats import NOTHING, megabytes, number
 from bench.core.groups import grouped
 from bench.matrix.model import Framework, Matrix, Server
@@ -20,6 +22,7 @@ from bench.render.text import page_template
 from bench.run.facts import RunFacts
 from bench.tools.levels import Level
 from bench.words.event_settings import DEFAULTS
+from bench.words.events import event_labels
 from bench.words.names import framework_words, level_words, scenario_words
 from bench.words.setup import condition_words, day_of
 
@@ -72,7 +75,7 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What an event did to a service in a published run, in words."""
+    """What an event did to a service in a published run, in words; `label` is its name in the run's heat map."""
 
     run: str
     day: str
@@ -80,6 +83,12 @@ class Happened:
     service: str
     server: str
     words: str
+    label: str
+
+    @property
+    def row(self) -> str:
+        """What the address of the run's page says to show only this service's row of the heat map."""
+        return urlencode({"service": self.label})
 
 
 def placings(run: str, facts: RunFacts, lines: Sequence[Mapping[str, Any]]) -> Iterator[Placing]:
@@ -135,11 +144,15 @@ def _p99_of(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], P9
 
 def happenings(run: str, facts: RunFacts, lines: Iterable[Mapping[str, Any]]) -> Iterator[Happened]:
     """What events did to the services of a run, from its verdicts.jsonl."""
-    for line in lines:
-        if line.get("kind") == "event" and line.get("kind_of_cell") == "counted":
-            service = facts.service(line["service"])
-            event = ", ".join(filter(None, (line.get("event"), line.get("case"))))
-            yield Happened(run, day_of(facts.run), event, service.stack, service.server, str(line.get("words") or ""))
+    cells = [line for line in lines if line.get("kind") == "event"]
+    services = dict.fromkeys(cell["service"] for cell in cells if cell["service"] != NULL)
+    labels = event_labels([*services], places_of(facts, []))
+    for cell in cells:
+        if cell.get("kind_of_cell") == "counted":
+            service = facts.service(cell["service"])
+            event = ", ".join(filter(None, (cell.get("event"), cell.get("case"))))
+            words, label = str(cell.get("words") or ""), labels[cell["service"]]
+            yield Happened(run, day_of(facts.run), event, service.stack, service.server, words, label)
 
 
 def newest(found: Iterable[Placing]) -> list[Placing]:

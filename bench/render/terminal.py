@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -18,6 +19,7 @@ from bench.render.columns import ranking_columns
 from bench.render.in_turns import grid_table
 from bench.render.report import Report
 from bench.render.table import Table as Figures
+from bench.render.table import table_of
 from bench.render.text import visible
 from bench.words.conclusions import RankingText
 from bench.words.events import EventsText
@@ -159,20 +161,10 @@ def _table(text: RankingText) -> Iterator[RenderableType]:
         return
     percentiles = ranking.latency.percentiles if ranking.latency else ()
     # Short names, so that names of services stay whole beside two percentiles.
-    columns = [one.on_terminal() for one in ranking_columns(text, text.name) if one.short]
+    figures = table_of("", [one.on_terminal() for one in ranking_columns(text, text.name) if one.short], rows)
     # Less space, so that the additional columns fit.
-    table = _plain_table(1 if text.waits or percentiles else 2)
-    for column in columns:
-        wraps = column.name == "service"
-        table.add_column(
-            column.name,
-            justify="left" if column.left else "right",
-            no_wrap=not wraps,
-            overflow="fold" if wraps else "ellipsis",
-        )
-    for row in rows:
-        table.add_row(*(_text(column.of(row)) for column in columns), style="bold" if row.tier == 1 else "")
-    yield table
+    space = 1 if text.waits or percentiles else 2
+    yield _figures(figures, space, {"service"}, ["bold" if row.tier == 1 else "" for row in rows])
     if text.waits:
         yield _text("at once: requests that it handles at the same time (threads or workers); all: no limit", "dim")
     left = len(ranking.rows) - len(rows)
@@ -188,7 +180,7 @@ def _alone(figures: Figures) -> Iterator[RenderableType]:
     """Services measured alone: their figures, without what compares them."""
     kept = figures.only([place for place, name in enumerate(figures.columns) if name not in COMPARED])
     shown = replace(kept, rows=kept.rows[:MOST_ROWS])
-    yield from ("", _text(figures.title, "underline"), _figures(shown, 1, wraps=True))
+    yield from ("", _text(figures.title, "underline"), _figures(shown, 1, kept.columns))
     if (left := len(figures.rows) - MOST_ROWS) > 0:
         yield _text(f"and {plural(left, 'more row')} in report.md")
 
@@ -197,16 +189,16 @@ def _plain_table(space: int = 2) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="dim")
 
 
-def _figures(figures: Figures, space: int = 2, *, wraps: bool = False) -> Table:
-    """A table of texts; `wraps`: figures may be wrapped, too."""
+def _figures(
+    figures: Figures, space: int = 2, wraps: Container[str] | None = None, styles: Iterable[str] = ()
+) -> Table:
+    """A table of texts. `wraps`: the columns that are wrapped to be whole; by default words are, and may be cut."""
     table = _plain_table(space)
     for name, left in zip(figures.columns, figures.left, strict=True):
-        table.add_column(
-            name,
-            justify="left" if left else "right",
-            no_wrap=not (left or wraps),
-            overflow="fold" if wraps else "ellipsis",
-        )
-    for row in figures.rows:
-        table.add_row(*map(_text, row))
+        whole = wraps is not None and name in wraps
+        no_wrap = not (left if wraps is None else whole)
+        table.add_column(name, overflow="fold" if whole else "ellipsis", no_wrap=no_wrap)
+        table.columns[-1].justify = "left" if left else "right"
+    for row, style in zip_longest(figures.rows, styles):
+        table.add_row(*map(_text, row), style=style)
     return table

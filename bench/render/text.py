@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
 import unicodedata
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from markupsafe import Markup
 
 from bench.core.templates import environment
 
+NOTES: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text(encoding="utf-8"))
 MOST = 2000
 """The most characters of one text in the report; raw output has its own limit."""
 _SEEN = frozenset("\n\t")
@@ -38,22 +41,17 @@ def escape(text: str) -> str:
     return visible(" ".join(text.split())).translate(_MARKDOWN)
 
 
-def cut(text: str, most: int) -> str:
-    """`text`; if it is longer than `most` characters, its middle is replaced by a count."""
-    if len(text) <= most:
+def cut(text: str, most: int, characters: int) -> str:
+    """A text of so many `characters`, of which `text` has both ends: beyond `most`, a count replaces its middle."""
+    if characters <= most:
         return text
     head = most * 2 // 3
-    return text[:head] + left_out(len(text) - most) + text[len(text) - (most - head) :]
-
-
-def left_out(characters: int) -> str:
-    """The text that stands for characters left out."""
-    return f" […{characters:,} characters left out…] "
+    return f"{text[:head]} […{characters - most:,} characters left out…] {text[len(text) - (most - head) :]}"
 
 
 def short(text: str, most: int = MOST) -> str:
     """`text` cut and with invisible characters shown."""
-    return visible(cut(text, most))
+    return visible(cut(text, most, len(text)))
 
 
 def brief(value: Any) -> Any:

@@ -6,7 +6,8 @@ import hashlib
 import os
 import platform
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -65,26 +66,8 @@ def _head(git: Path) -> tuple[str | None, str | None]:
     return commit, reference.removeprefix("refs/heads/")
 
 
-STAGES: Mapping[str, tuple[str, ...]] = {
-    "measure": (
-        *("docker-compose.yml", "driver", "loadgen", "postgres", "services", "upstream"),
-        *(f"scripts/{name}" for name in ("matrix.sh", "measure.sh", "lib")),
-        *(f"bench/{name}" for name in ("contract", "core", "exchange", "load", "own_app", "plan", "run")),
-        *("bench/schedule", "bench/tools"),
-        *(f"bench/events/{name}" for name in ("__init__.py", "*/cases.py", "*/load.py", "*/proxies")),
-        *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "flags", "knobs")),
-        *(f"bench/matrix/{n}.py" for n in ("load", "model", "packages", "settings")),
-    ),
-    "judge": (
-        *(f"bench/{name}" for name in ("exchange", "records", "stats", "tools", "validity")),
-        "bench/events/*/figures.py",
-        "bench/analysis/causes.py",
-        *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
-        *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "ranking")),
-    ),
-}
-"""Files and folders (globs) that affect figures: those that produce raw output, and those that judge it; not those
-that only display."""
+STAGES: Mapping[str, Sequence[str]] = tomllib.loads(text_of(Path(__file__).with_name("stages.toml")))
+"""Files and folders (globs) that affect figures, by stage."""
 
 _COMMENTS = re.compile(rb"^(?!#!)[ \t]*#.*\n?", re.MULTILINE)
 

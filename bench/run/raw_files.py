@@ -10,9 +10,10 @@ import glob
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from bench.core.files import mapping, read_bytes
+from bench.core.files import mapping, read_bytes, text_of
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement, step_folder
 from bench.tools import tool_of
@@ -25,14 +26,7 @@ OF_TURNS = (
     "The tool was stopped while other services had their turns: its latencies and requests/s in this output include the"
     " stops, and no figure is taken from them."
 )
-ABOUT_RAW = f"""# Raw output
-
-Output of the load tools and counters of the containers, unchanged. docs/architecture.md describes the layout.
-
-Windows in turns (`rNN/bN/`, of wrk, ab or hey): {OF_TURNS}
-Their requests/s are computed from responses and turns only. Latency is measured separately, at a fixed rate and without
-stops (`vegeta-share50` and the like).
-"""
+ABOUT_RAW = text_of(Path(__file__).with_name("raw_readme.md")).format(of_turns=OF_TURNS) + "\n"
 
 
 def states_of(run: str, planned: Measurement) -> dict[str, str]:

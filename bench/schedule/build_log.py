@@ -3,110 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from bench.core.formats import printable
+from bench.schedule.finished import LONGEST
 
-LONGEST = 300
-"""The most characters of a detail taken from a log."""
 STEP = re.compile(r"^(?:#\d+ )?\d+\.\d+ +", re.MULTILINE)
 """What BuildKit writes before each line of a step: the step's number, if it does not repeat the line, and its time."""
 
-_WORD = r"(?<![\w.+-])([\w.+-]{1,99})"
-SIGNS = tuple(
-    (re.compile(sign, re.ASCII), thing)
-    for sign, thing in (
-        (r"fatal error: '?([\w./+-]{1,99}\.h(?:h|pp)?)'?(?:: No such file| file not found)", r"\1"),
-        (r"(?<![\w.+-])(lib[\w.+-]{1,99}): cannot open shared object file", r"\1"),
-        (r"cannot load library '([\w.+-]{1,99})'", r"\1"),
-        (r"cannot find -l([\w.+-]{1,99})", r"lib\1.so"),
-        (r"Package '?([\w.+-]{1,99})'?(?:, required by '[^']{1,99}',)? (?:was )?not found", r"\1.pc"),
-        (r"No package '([\w.+-]{1,99})' found|Dependency \"([\w.+-]{1,99})\" not found", r"\1\2.pc"),
-        (r"Dependency lookup for ([\w.+-]{1,99}) with method", r"\1.pc"),
-        (_WORD + r": (?:command )?not found", r"\1"),
-        (_WORD + r" executable not found", r"\1"),
-        (r"No such file or directory: '(?:[a-z0-9_]+-linux-gnu-)?([\w.+-]{1,99})'", r"\1"),
-        (r"(?:command|execute) '(?:[a-z0-9_]+-linux-gnu-)?([\w.+-]{1,99})'(?: failed)?: No such file", r"\1"),
-        (r"linker `(cc)` not found|Unknown compiler\(s\): \[+'(cc|c\+\+)'", r"\1\2"),
-        (r"no acceptable C compiler found|No CMAKE_C_COMPILER could be found|you need a C compiler", "cc"),
-        (r"No CMAKE_CXX_COMPILER could be found|cannot execute 'cc1plus'|exec 'cc1plus'", "c++"),
-        (r"[Cc]an't find Rust compiler|Rust(?: toolchain)? not found|Do you have cargo in your PATH", "cargo"),
-        (r"Cargo, the Rust package manager, is not installed|Failed to run rustc|the rust compiler is not", "cargo"),
-        (r"Unable to invoke pkg-config|pkg-config is not installed", "pkg-config"),
-        (r"Could not find xmlsec1 config", "xmlsec1.pc"),
-        (r"Can not find valid pkg-config name", "mysql_config"),
-        (r"libxml2 and libxslt development packages are installed", "xslt-config"),
-        (r"headers or library files could not be found for (?:jpeg|zlib)", "jpeglib.h"),
-        (r"Could not find directory of OpenSSL installation", "openssl.pc"),
-        (r"A GDAL API version must be specified", "gdal-config"),
-        (r"Could not find the (?:GDAL|GEOS) library", "libgdal.so.1"),
-        (r"no pq wrapper available|libpq library not found", "libpq.so.5"),
-        (r"failed to find libmagic", "libmagic.so.1"),
-        (r"no library called \"cairo-2\"", "libcairo.so.2"),
-        (r"MagickWand shared library not found", "libMagickWand.so.1"),
-        (r"sndfile library not found", "libsndfile.so.1"),
-        (r"Unable to find zbar shared library", "libzbar.so.0"),
-    )
-)
-"""Words of compilers, loaders, installers and packages about something missing, and its name: a header, a library
-(libX.so for the linker, libX.so.N for the loader), a module of pkg-config (X.pc) or a program."""
-
-PACKAGES = (
-    ("libpq-dev", r"pg_config|libpq-fe\.h|libpq\.(so|pc)|pypi:psycopg(2|-c)"),
-    ("libpq5", r"libpq\.so\.5"),
-    (
-        "default-libmysqlclient-dev pkg-config",
-        r"(mysql|mariadb)_config|(mysql/)?mysql\.h|lib(mysqlclient|mariadb)\.(so|pc)|(mysqlclient|mariadb)\.pc|pypi:mysqlclient",
-    ),
-    ("libmariadb3", r"libmariadb\.so\.3"),
-    ("libsqlite3-dev", r"sqlite3\.h|libsqlite3\.so|sqlite3\.pc"),
-    ("unixodbc-dev g++", r"sql(ext)?\.h|libodbc\.so|pypi:pyodbc"),
-    ("unixodbc", r"libodbc\.so\.\d+"),
-    ("libldap-dev libsasl2-dev", r"(lber|ldap|sasl(/sasl)?)\.h|lib(ldap(_r)?|lber|sasl2)\.so|pypi:python-ldap"),
-    ("libkrb5-dev", r"krb5-config|gssapi/\S+|krb5\.h|pypi:(gssapi|krb5)"),
-    ("libssl-dev pkg-config", r"openssl/\S+|openssl\.pc|lib(ssl|crypto)\.so"),
-    ("libcurl4-openssl-dev libssl-dev", r"curl-config|curl/\S+|libcurl\.(so|pc)|pypi:pycurl"),
-    ("libffi-dev", r"ffi\.h|libffi\.(so|pc)|pypi:cffi"),
-    ("libxml2-dev libxslt1-dev", r"libxml/\S+|libx(ml|sl)t?[\w.-]*\.(so|pc)|libxslt/\S+|x(ml2|slt)-config|pypi:lxml"),
-    ("libxmlsec1-dev libxml2-dev pkg-config", r"xmlsec1\.pc|xmlsec/\S+|pypi:xmlsec"),
-    ("libyaml-dev", r"yaml\.h|libyaml\.so"),
-    ("libjpeg-dev zlib1g-dev", r"jpeglib\.h|libjpeg\.(so|pc)|pypi:pillow"),
-    ("zlib1g-dev", r"zlib\.(h|pc)|libz\.so"),
-    ("libbz2-dev", r"bzlib\.h|libbz2\.so"),
-    ("liblzma-dev", r"lzma\.h|liblzma\.(so|pc)"),
-    ("libpcre2-dev", r"pcre2\.h|libpcre2-8\.(so|pc)"),
-    ("libmemcached-dev zlib1g-dev", r"libmemcached/\S+|libmemcached\.(so|pc)|pypi:pylibmc"),
-    ("librdkafka-dev", r"librdkafka/\S+|librdkafka\.so|rdkafka\.pc|pypi:confluent-kafka"),
-    ("libsystemd-dev pkg-config", r"systemd/\S+|libsystemd\.(so|pc)|pypi:systemd-python"),
-    ("libmagic-dev", r"magic\.h|libmagic\.so"),
-    ("libmagic1", r"libmagic\.so\.1"),
-    ("libcairo2-dev pkg-config", r"cairo\.(h|pc)|libcairo\.so|pypi:pycairo"),
-    ("libcairo2", r"libcairo\.so\.2"),
-    (
-        "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0",
-        r"(lib)?(pango|pangoft2|gobject|harfbuzz|harfbuzz-subset|fontconfig)(-\d[\d.]*-\d+|-\d|-subset-0|[\w.-]*\.so\.\d+)",
-    ),
-    ("libgl1 libglib2.0-0", r"libGL\.so\.1"),
-    ("libglib2.0-0", r"lib(gthread|glib)-2\.0(-0|\.so\.0)"),
-    ("libsm6 libxext6 libxrender1", r"lib(SM\.so\.6|Xext\.so\.6|Xrender\.so\.1)"),
-    ("imagemagick", r"libMagickWand\.so\.1"),
-    ("libsndfile1", r"libsndfile\.so\.1"),
-    ("libzbar0", r"libzbar\.so\.0"),
-    ("libgomp1", r"libgomp\.so\.1"),
-    ("libgdal-dev g++", r"gdal-config|gdal\.h|libgdal\.so|pypi:(gdal|fiona|rasterio)"),
-    ("gdal-bin", r"libgdal\.so\.\d+"),
-    ("libgeos-dev", r"geos-config|geos_c\.h|libgeos_c\.so|pypi:shapely"),
-    ("libgeos-c1v5", r"libgeos_c\.so\.1"),
-    ("libproj-dev proj-bin", r"proj|proj\.h|proj\.pc|libproj\.so|pypi:pyproj"),
-    ("gcc", r"gcc|cc|Python\.h"),
-    ("g++", r"g\+\+|c\+\+|cc1plus"),
-    ("cargo", r"cargo|rustc"),
-    ("gcc make", r"make|pypi:(gevent|uvloop)"),
-    ("cmake", r"cmake"),
-    ("pkg-config", r"pkg-config"),
-    ("git", r"git"),
-)
-"""Debian packages (the names hold from Debian 12 on), and what they have of SIGNS; `pypi:NAME` builds with them."""
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+SIGNS = tuple((re.compile(sign, re.ASCII), thing) for sign, thing in _TABLES["signs"])
+PACKAGES: Mapping[str, str] = _TABLES["packages"]
+TOLD_CAUSE = re.compile("|".join(_TABLES["causes"]))
 
 COMPILERS = {"gcc", "g++", "cargo", "clang", "build-essential"}
 FAILED = re.compile(
@@ -117,11 +27,6 @@ FAILED = re.compile(
 COLLECTED = re.compile(r"Collecting ([A-Za-z0-9][\w.-]{0,99})==")
 """What pip prints before it asks a package what its build needs; if that fails, it names none."""
 EXITED = "subprocess-exited-with-error"
-NO_WHEELS = (
-    *("dbus-python", "gssapi", "mysqlclient", "psycopg-c", "psycopg2", "pycairo", "pygobject", "python-ldap"),
-    *("systemd-python", "uwsgi"),
-)
-"""Packages that have no wheel for Linux on any Python."""
 NOT_BUILT = re.compile(r"No space left|No matching distribution|Connection (?:refused|reset)|name resolution")
 """Words about a build that failed for a reason that is not the package's."""
 UNKNOWN = re.compile(
@@ -131,15 +36,6 @@ UNKNOWN = re.compile(
 FILE = re.compile(r"\.(h|hh|hpp|pc)$|\.so(\.|$)")
 """Of what is missing, files that Debian's index knows; programs may be anything."""
 
-TOLD_CAUSE = re.compile(
-    r"executable not found|command not found|fatal error: \S+: No such file|command '\S+' failed: No such file"
-    r"|No matching distribution found|requires a different Python|ResolutionImpossible"
-    r"|^(?:ModuleNotFound|Import|Syntax)Error: |No space left|^E: [A-Z]"
-    r"|Multiple top-level \w+ discovered|package directory '\S+' does not exist|Unable to determine which files to ship"
-    r"|No file/folder found for|Expected a Python module|non-package mode|does not appear to be a Python project"
-)
-"""Lines of pip, apt-get, compilers and build backends with a cause, besides SIGNS; pip's last ones only say that it
-failed."""
 SUMMARY = re.compile(r"This error originates|exited-with-error|did not run successfully|did not complete successfully")
 """Lines with an error that are no cause."""
 
@@ -191,7 +87,7 @@ def _failed(log: str) -> list[str]:
 
 def _other_python(text: str) -> str:
     """That an older Python may need no build of a package: its version may be from before this Python."""
-    names = [name for name in _failed(text) if name.lower().replace("_", "-") not in NO_WHEELS]
+    names = [name for name in _failed(text) if name.lower().replace("_", "-") not in _TABLES["no_wheels"]]
     return f"give an older --python if {names[0]} has a wheel for that" if names and not NOT_BUILT.search(text) else ""
 
 
@@ -218,4 +114,4 @@ def _missing(text: str) -> Iterator[str]:
 
 
 def _packages_with(thing: str) -> list[str]:
-    return next((names.split() for names, things in PACKAGES if re.fullmatch(things, thing)), [])
+    return next((names.split() for names, things in PACKAGES.items() if re.fullmatch(things, thing)), [])

@@ -16,8 +16,7 @@ from bench.run import retries
 from bench.run.facts import read_run_facts
 from bench.run.process import EQUAL
 from bench.run.reader import COMMAND, RUNNING_ANSWERS, Run, counters_of, read_run
-from bench.schedule.build_log import LONGEST, build_error, with_advice
-from bench.schedule.finished import last_words
+from bench.schedule.finished import LONGEST, last_words
 from bench.schedule.steps import steps_of
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
@@ -36,6 +35,9 @@ def _not_verified(folder: Path, status: str) -> tuple[str, str]:
 
 
 def _not_built(folder: Path) -> str:
+    # Its tables take time to read, and the steps of the loop do not need them.
+    from bench.schedule.build_log import build_error, with_advice
+
     log = (folder / "build.log").read_text(errors="replace")
     run = folder.parents[2]
     app = read_run_facts(run).own_app

@@ -23,6 +23,8 @@ from bench.schedule.steps import Step
 from driver.messages import FINISHED, Finished, MessageError, message, read
 
 FILE = FINISHED
+LONGEST = 300
+"""The most characters of a detail taken from a log."""
 
 
 def read_finished(folder: Path) -> Finished | None:

@@ -6,17 +6,17 @@ when measuring begins or resumes, and never outlives the call of scripts/matrix.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
+from bench.core.typed import decoded, encoded
 from bench.plan.measurement import Measurement
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
-from bench.records.record import MEASURED, Record, from_line, to_line
+from bench.records.record import MEASURED, Record
 from bench.run.reader import Raw, Run, read_raw, read_service
 from bench.schedule.steps import Step
 from bench.tools.levels import LoadKey
@@ -36,12 +36,11 @@ class Line:
 
     kind: str
     id: str
-    mode: str = ""
-    record: str = ""
+    record: Record | None = None
 
     def text(self) -> str:
         """The line in the file."""
-        return json.dumps(asdict(self)) + "\n"
+        return f"{encoded(self).decode()}\n"
 
 
 def rebuild(source: Run) -> None:
@@ -80,12 +79,12 @@ def noise(source: Run, step: Step) -> str:
 
 def read(run: str) -> list[Line]:
     """The lines of the journal."""
-    return [Line(**json.loads(line)) for line in (Path(run) / FILE).read_text().splitlines()]
+    return [decoded(Line, line) for line in (Path(run) / FILE).read_bytes().splitlines()]
 
 
 def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
     """The records of measurements of these modes."""
-    return [from_line(line.record) for line in lines if line.record and line.mode in modes]
+    return [line.record for line in lines if line.record and line.record.mode in modes]
 
 
 def settled(source: Run, lines: Sequence[Line]) -> set[LoadKey]:
@@ -112,7 +111,7 @@ def reviewed(source: Run, found: list[Record]) -> list[Record]:
 
 def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
     kind = DONE if mapping(raw.meta).get("outcome") == MEASURED else FAILED
-    return Line(kind, planned.id, planned.mode, to_line(record) if record else "")
+    return Line(kind, planned.id, record)
 
 
 def _keeps(planned: Measurement) -> bool:

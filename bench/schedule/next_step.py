@@ -7,7 +7,7 @@ comes from the caller, in seconds since its script started.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from bench.core.errors import UserError
@@ -28,23 +28,14 @@ STEP, FINISHED, STOPPED = 0, 3, 4
 """Exit statuses: RUN/step.json has the next step; nothing is left to measure; the time is up."""
 
 
-@dataclass(slots=True)
-class Shown:
-    """What this call prints, at the time `now`, in seconds since the caller's script started."""
-
-    now: float
-    screen: Screen
-    lines: list[str] = field(default_factory=list)
-
-
 def next_step(
-    folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None, lanes: int = 1
+    folder: Path, screen: Screen, *, begin: bool = False, max_time_s: float | None = None, lanes: int = 1
 ) -> int:
     """Record the last step and prepare the next one; returns STEP, FINISHED or STOPPED."""
     if begin:
         (folder / UNFINISHED).unlink(missing_ok=True)
-    state = run_state.begin(folder, shown.now, max_time_s, lanes) if begin else _after_load(folder, shown)
-    status, state = _choose(folder, state, shown)
+    state = run_state.begin(folder, screen.now, max_time_s, lanes) if begin else _after_load(folder, screen)
+    status, state = _choose(folder, state, screen)
     if status == STEP:
         state = replace(state, wave=_wave(folder, state))
         _write_wave(folder, state)
@@ -54,12 +45,12 @@ def next_step(
         _note_changes(folder)
         if status == STOPPED:
             write_file(folder / UNFINISHED, "")
-    if shown.screen.columns and not shown.screen.quiet:
+    if screen.columns and not screen.quiet:
         under_load = "; ".join(state.step(id_).label for id_ in state.wave.values())
-        shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]
+        screen.lines = [state.progress.drawing(under_load, screen)]
     if status == STOPPED:
         resumed = "" if os.environ.get("BENCH_ENGINE") == "composed" else f"; resume with --resume {folder.name}"
-        shown.lines.append(f"the time is up (--max-time): the report says what is missing{resumed}")
+        screen.lines.append(f"the time is up (--max-time): the report says what is missing{resumed}")
     return status
 
 
@@ -71,60 +62,57 @@ def _note_changes(folder: Path) -> None:
         write_file(folder / CHANGED_PARTS, "".join(f"{part}\n" for part in parts))
 
 
-def _after_load(folder: Path, shown: Shown) -> RunState:
+def _after_load(folder: Path, screen: Screen) -> RunState:
     """The state after the steps of the last wave."""
     state = run_state.load(folder)
     if not state.wave:
         raise UserError(f"{folder.name}: no step was begun")
     source = read_run(str(folder))
     for lane, id_ in state.wave.items():
-        state = _after_step(folder, source, state.with_first(state.step(id_)), shown, lane_folder(folder, lane))
+        state = _after_step(folder, source, state.with_first(state.step(id_)), screen, lane_folder(folder, lane))
     return replace(state, wave={})
 
 
-def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Path) -> RunState:
+def _after_step(folder: Path, source: Run, state: RunState, screen: Screen, at: Path) -> RunState:
     """The state after the first step of the queue; `at` is the folder of its lane."""
     step = state.queue[0]
     if lost := run_state.record_finished(folder, step, at):
-        if not (shown.screen.quiet or shown.screen.columns):
-            shown.lines.append(f"{step.label}: to be measured again, because {lost}")
+        screen.log(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, retries.LOST)
     # Not for a search for a knee, which itself repeats trials that noise has spoiled.
     alone = not (step.held or step.tells_rates or step.finds_knee or step.first.event)
     again = alone and step.seconds <= state.retry_s
     again = again and retries.may_be_noisy(folder / step.dir, null=step.first.mode == "null")
     if again and (noise := journal.noise(source, step)):
-        if not (shown.screen.quiet or shown.screen.columns):
-            shown.lines.append(f"{step.label}: to be measured again, because of noise on the host ({noise})")
+        screen.log(f"{step.label}: to be measured again, because of noise on the host ({noise})")
         return run_state.set_aside(folder, step, state)
     nulls = [r for r in journal.records(journal.read(source.path), ("null",)) if r.id not in step.ids]
     mine = journal.append(source, step)
     if events := journal.events(source, step):
-        return _behind(state, event_status(events), shown)
-    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)], source.facts), shown)
+        return _behind(state, event_status(events), screen)
+    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)], source.facts), screen)
 
 
-def _choose(folder: Path, state: RunState, shown: Shown) -> tuple[int, RunState]:
+def _choose(folder: Path, state: RunState, screen: Screen) -> tuple[int, RunState]:
     """Exit status and state; with STEP, the next step is the first one of the queue."""
     while True:
         if not state.queue:
-            state = run_state.next_round(read_run(str(folder)), state, shown.now)
+            state = run_state.next_round(read_run(str(folder)), state, screen.now)
             if not state.queue:
                 return FINISHED, state
-        if state.max_time_s and shown.now >= state.max_time_s:
+        if state.max_time_s and screen.now >= state.max_time_s:
             return STOPPED, state
         step = state.queue[0]
         if not run_state.unverified(folder, step.services):
             return STEP, state
         journal.append(read_run(str(folder)), step)
-        state = _behind(state, NOT_LOADED, shown)
+        state = _behind(state, NOT_LOADED, screen)
 
 
-def _behind(state: RunState, status: LiveStatus, shown: Shown) -> RunState:
+def _behind(state: RunState, status: LiveStatus, screen: Screen) -> RunState:
     """The state with the first step of the queue removed and its progress shown."""
     step, progress = state.queue[0], state.progress.after(state.queue[0], status)
-    if not (shown.screen.quiet or shown.screen.columns):
-        shown.lines.append(progress.log_line(step, status, shown.now))
+    screen.log(progress.log_line(step, status, screen.now))
     return replace(state, progress=progress, queue=state.queue[1:])
 
 

@@ -7,7 +7,7 @@ far: the report may reject more, never less.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bench.core.formats import number, printable
 from bench.plan.measurement import IN_BLOCKS
@@ -98,13 +98,23 @@ def _shown(text: str) -> str:
 RED, PLAIN = "\033[31m", "\033[0m"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Screen:
-    """Where progress is shown; `columns`: the width of a terminal on which a line is redrawn, 0 for a log."""
+    """What a call prints at the time `now`, in seconds since the caller's script started.
 
+    `columns`: the width of a terminal on which a line is redrawn, 0 for a log.
+    """
+
+    now: float
     quiet: bool = False
     columns: int = 0
     colour: bool = False
+    lines: list[str] = field(default_factory=list)
+
+    def log(self, line: str) -> None:
+        """Print a line, unless one is redrawn."""
+        if not (self.quiet or self.columns):
+            self.lines.append(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +156,10 @@ class Progress:
         done = f"[{self.done}/{self.count}] {step.label}: {status.words}"
         return f"{done}; {self.not_valid} not valid, {self.time_left(now)} left"
 
-    def drawing(self, now: float, under_load: str, screen: Screen) -> str:
+    def drawing(self, under_load: str, screen: Screen) -> str:
         """The progress on one line of the terminal; the colour adds no information."""
         bad = f"{self.not_valid} not valid"
-        line = f"[{self.done}/{self.count}] {self.time_left(now)} left, {bad}"
+        line = f"[{self.done}/{self.count}] {self.time_left(screen.now)} left, {bad}"
         line += (f", last {self.last}" if self.last else "") + (f" | now {under_load}" if under_load else "")
         line = line[: screen.columns - 1]
         return line.replace(bad, RED + bad + PLAIN) if self.not_valid and screen.colour else line

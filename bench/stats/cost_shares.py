@@ -97,17 +97,16 @@ def dispersion(parts: Sequence[Mapping[str, int]]) -> float:
 
     Samples are not independent: a process that waits for a CPU is sampled many times at the same place.
     """
+    from scipy.stats import chi2_contingency
+
     sizes = [sum(part.values()) for part in parts]
-    total = sum(sizes)
     names = {name for part in parts for name in part}
     counts = {name: [part.get(name, 0) for part in parts] for name in names}
     rare = [name for name in names if sum(counts[name]) < LEAST_EXPECTED * len(parts)]
     rows = [counts[name] for name in names if name not in rare]
     rows += [[sum(counts[name][place] for name in rare) for place in range(len(parts))]] * bool(rare)
-    rows = [row for row in rows if sum(row)]
-    freedom = (sum(size > 0 for size in sizes) - 1) * (len(rows) - 1)
-    if freedom < 1:
+    rows = [[count for count, size in zip(row, sizes, strict=True) if size] for row in rows if sum(row)]
+    if len(rows) < 2 or len(rows[0]) < 2:
         return 1.0
-    expected = [[sum(row) * size / total for size in sizes] for row in rows]
-    pairs = ((n, e) for row, means in zip(rows, expected, strict=True) for n, e in zip(row, means, strict=True) if e)
-    return max(1.0, sum((n - e) ** 2 / e for n, e in pairs) / freedom)
+    result = chi2_contingency(rows, correction=False)
+    return max(1.0, float(result.statistic / result.dof))

@@ -37,23 +37,20 @@ GRID = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 60.
 """Degrees of freedom at which the quantile is computed (0.1 s each); others are interpolated."""
 
 
-def look_levels(planned_looks: Sequence[int], alpha: float = ERRORS) -> dict[int, float]:
-    """The confidence of the simultaneous intervals at each planned look (given in rounds).
+def look_level(planned_looks: Sequence[int]) -> float:
+    """The confidence of the simultaneous intervals at each planned look.
 
-    `alpha` is split equally among the looks (Bonferroni), which is valid for any stopping rule. Looks must be planned
-    before the first one. ValueError if there are none or they do not ascend.
+    `ERRORS` are split equally among the looks (Bonferroni), which is valid for any stopping rule. Looks must be planned
+    before the first one.
     """
-    looks = tuple(planned_looks)
-    if not looks or any(later <= earlier for earlier, later in zip((0, *looks), looks, strict=False)):
-        raise ValueError(f"looks must ascend from 1: {looks}")
-    return dict.fromkeys(looks, 1 - alpha / len(looks))
+    return 1 - ERRORS / len(planned_looks)
 
 
 def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[Contrast, float]]:
     """Every difference (i, j), in one direction: the contrast with its moderated error, and the half-width of its
     simultaneous interval.
 
-    `level` is the simultaneous confidence, from 0 to 1, such as one from `look_levels`. The half-width is infinite if
+    `level` is the simultaneous confidence, from 0 to 1, such as `look_level`. The half-width is infinite if
     the error is unknown. Pairs that no chain of windows connects are left out.
     """
     import numpy as np

@@ -84,11 +84,6 @@ class TableFit:
     dfs: Any = field(repr=False)
     factors: Any = field(repr=False)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all services can be compared with each other."""
-        return len(self.components) == 1
-
     def contrast(self, i: str, j: str) -> Contrast | None:
         """`i` minus `j`; None if no chain of windows connects them. KeyError for an unknown name."""
         estimate = self.effects[i] - self.effects[j]
@@ -102,10 +97,9 @@ class TableFit:
 def fit_table(observations: Sequence[Observation]) -> TableFit:
     """Fit the effects of windows and services by least squares.
 
-    Missing (refused) observations are simply left out; a window's only observation has no influence.
-    ValueError if a value is not finite, a window in two rounds, or a service twice in a window.
+    Values are finite, a window is in one round, and a service at most once in a window. Missing (refused) observations
+    are simply left out; a window's only observation has no influence.
     """
-    _check(observations)
     import numpy as np
 
     services = tuple(sorted({one.service for one in observations}))
@@ -127,20 +121,6 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
         dfs=dfs,
         factors=diagonal[:, None] + diagonal - 2 * fitted.inverse,
     )
-
-
-def _check(observations: Sequence[Observation]) -> None:
-    rounds: dict[int, int] = {}
-    seen = set()
-    for observation in observations:
-        if not math.isfinite(observation.value):
-            raise ValueError(f"no finite value: {observation}")
-        if rounds.setdefault(observation.window, observation.round) != observation.round:
-            both = f"{rounds[observation.window]} and {observation.round}"
-            raise ValueError(f"window {observation.window} is in rounds {both}")
-        if (observation.window, observation.service) in seen:
-            raise ValueError(f"{observation.service} is in window {observation.window} twice")
-        seen.add((observation.window, observation.service))
 
 
 def _components(observations: Sequence[Observation], services: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -61,20 +61,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RankedService:
-    """A row of the ranking. All figures are ratios - 1: -0.05 is 5 % less than the best.
+    """A row of the ranking; `rank` and `tier` count from 1 (the fastest).
 
-    `rank` and `tier` count from 1 (the fastest); no service of a tier is shown to be slower than its first.
-    `difference`, `low` and `high` are relative to the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
-    A service that no chain of windows connects with the largest component has rank and tier None, and figures nan; so
-    does one that no error is known for (`thin`), as it has figures in one round only.
+    No service of a tier is shown to be slower than its first. A service that no chain of windows connects with the
+    largest component has neither; nor has one that no error is known for (`thin`), as it has figures in one round only.
     """
 
     rank: int | None
     service: str
     tier: int | None
-    difference: float
-    low: float
-    high: float
     thin: bool = False
 
 
@@ -117,13 +112,13 @@ def _around(estimate: float, half: float, level: float) -> Interval:
 
 def settled(differences: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     """Whether more rounds would change nothing: all services are connected and all differences decided."""
-    return fit.complete and all(one.word != NO_WINNER for one in differences.values())
+    return len(fit.components) == 1 and all(one.word != NO_WINNER for one in differences.values())
 
 
 def rank(
     fit: TableFit, differences: Mapping[tuple[str, str], Difference], order: Sequence[str] = ()
 ) -> tuple[RankedService, ...]:
-    """The services from the fastest to the slowest, with differences from the best, and tiers.
+    """The services from the fastest to the slowest, with tiers.
 
     `differences` are those at a look. A new tier starts at each service that is `slower` than the first of the
     current tier. `order`: of all services, if it is not that of the fit's effects.
@@ -139,15 +134,9 @@ def rank(
     for number, name in enumerate(ordered, 1):
         if name != head and differences[name, head].word == SLOWER:
             tier, head = tier + 1, name
-        difference = low = high = 0.0
-        if number > 1:
-            against = differences[name, ordered[0]]
-            difference, low, high = map(ratio, (against.estimate, against.interval.low, against.interval.high))
-        rows.append(RankedService(number, name, tier, difference, low, high))
-    thin = [name for name in linked if name not in ordered]
-    lost = [name for part in fit.components[1:] for name in part]
-    left = [*((name, True) for name in thin), *((name, False) for name in lost)]
-    return (*rows, *(RankedService(None, name, None, math.nan, math.nan, math.nan, one) for name, one in left))
+        rows.append(RankedService(number, name, tier))
+    others = (name for part in fit.components for name in part if name not in ordered)
+    return (*rows, *(RankedService(None, name, None, thin=name in linked) for name in others))
 
 
 def ratio(logarithm: float) -> float:

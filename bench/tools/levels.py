@@ -1,14 +1,15 @@
-"""Levels: how hard a cell is loaded. `FORMS` shows how they are written; in a knee, `-` may replace `:` and `=`."""
+"""Levels: how hard a cell is loaded. levels.toml shows how they are written; in a knee, `-` may replace `:` and `=`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from bench.core.errors import UserError, unknown
 from bench.core.exchange import Exchange
+from bench.core.tables import table_beside
 from bench.core.typed import TextValue, read_text
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.tool import Load
@@ -18,22 +19,16 @@ LEVEL = re.compile(
 )
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)
 SHARE = re.compile(r"share([1-9]\d)(close)?\Z", re.ASCII)
-FORMS: Mapping[str, str] = {
-    "64": "64 connections, each sends its next request once the response is there (closed loop); also c64",
-    "c16t1000": "16 connections, in a table whose turns take 1,000 ms on average, to see what short turns cost",
-    "c16close": "16 connections at once, each closed after one response (closed loop); also r500close",
-    "c16n1000": "1,000 requests in all over 16 connections (closed loop)",
-    "c100r8000": "100 connections, at most 8,000 requests/s in all (closed loop)",
-    "r500": "500 requests/s, sent on schedule regardless of the responses (open loop)",
-    "knee:p99=50ms": "the highest rate that keeps p99 within 50 ms (open loop, searched)",
-    "knee70:p99=50ms": "70 % of the lowest such rate of the run's services (open loop)",
-    "share50": "after a table in turns: all its services at 50 % of the slowest one's speed (open loop), for latency",
-}
-"""An example of each form of a level, and its meaning."""
 CLOSE = "close"
 """The suffix of levels that send one request per connection."""
 MOST_KNEE_MS = 2000
 """The largest p99 limit: the trials of `bench.load.knee_search` are too short for latency to exceed a larger one."""
+
+
+@cache
+def forms() -> Mapping[str, str]:
+    """An example of each form of a level, and its meaning."""
+    return table_beside(__file__, dict[str, str])
 
 
 class Level(TextValue):
@@ -60,7 +55,7 @@ class Level(TextValue):
         """The level with this name; a bare number is a number of connections. UserError if there is no such level."""
         level = _known(text)
         if level is None:
-            raise unknown("level", text, FORMS)
+            raise unknown("level", text, forms())
         if (level.knee_p99_s or 0) * 1000 > MOST_KNEE_MS:
             raise UserError(f"level '{text}': p99 of a knee is limited to 1 to {MOST_KNEE_MS} ms")
         return level

@@ -34,17 +34,14 @@ MAX_LITTLE = 0.20
 
 _RATE_DIGIT = 0.005
 
-_CLIENT_FAULTS = (
-    (re.compile(rb"too many open files", re.I), "too many open files"),
-    (re.compile(rb"cannot assign requested address", re.I), "cannot assign requested address"),
-    (re.compile(rb"connection refused", re.I), "connection refused"),
-    (re.compile(rb"connect: connection reset|connect: connection timed out", re.I), "reset at connect"),
-    (
-        re.compile(rb"no such host|server misbehaving|unable to resolve|name or service not known|"
-                   rb"temporary failure in name resolution", re.I),
-        "the server's name could not be resolved",
-    ),
-)  # fmt: skip
+_CLIENT_FAULTS = {
+    "too many open files": rb"too many open files",
+    "cannot assign requested address": rb"cannot assign requested address",
+    "connection refused": rb"connection refused",
+    "reset at connect": rb"connect: connection reset|connect: connection timed out",
+    "the server's name could not be resolved": rb"no such host|server misbehaving|unable to resolve|"
+    rb"name or service not known|temporary failure in name resolution",
+}
 
 
 def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
@@ -80,7 +77,7 @@ def _kinds(parsed: Parsed) -> str:
 
 
 def _client_fault(evidence: Evidence) -> Iterator[Cause]:
-    seen = [name for pattern, name in _CLIENT_FAULTS if pattern.search(evidence.output)]
+    seen = [name for name, pattern in _CLIENT_FAULTS.items() if re.search(pattern, evidence.output, re.I)]
     connect = evidence.parsed and evidence.parsed.errors.connect
     if seen:
         yield Cause("client fault", ", ".join(seen) + (f" ({connect} connects failed)" if connect else ""))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import fmean
 
 from bench.analysis.findings import Findings, Noise
@@ -18,7 +19,10 @@ from bench.run.provenance import COMPOSED
 from bench.stats.table_verdicts import NO_WINNER
 from bench.tools.levels import LoadKey
 from bench.words.order import separating_connections
+from bench.words.texts import TEXTS
 
+BEFORE, AFTER = TEXTS["before"], TEXTS["after"]
+COMPOSE_UP = " docker-compose up bench"
 MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
 MOST_STEAL = 0.01
@@ -47,10 +51,6 @@ class WantedRun:
     composed: bool = False
     images: int = 0
 
-    def option(self, name: str, value: object) -> str:
-        """An option, spelled for the way this run was started."""
-        return _option(name, value, composed=self.composed)
-
 
 def _option(name: str, value: object, *, composed: bool) -> str:
     """`docker-compose up bench` takes settings (.env, or before the command) instead of options."""
@@ -67,7 +67,7 @@ def preparation(wanted: WantedRun) -> tuple[str, ...]:
     size = f"{most} MB" if most < 1000 else f"{most / 1000:.1f} GB"
     known = f"the largest of {LARGEST_OF} had {LARGEST_IMAGE_MB} MB"
     time, images = _minutes(wanted.prepared_s), plural(wanted.images, "image")
-    return (f"before that, {time} to build {images} and check them, up to {size} of disk ({known})",)
+    return (BEFORE["builds"].format(time=time, images=images, size=size, known=known),)
 
 
 def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
@@ -76,68 +76,38 @@ def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
 
 
 def _of_selection(wanted: WantedRun) -> Iterator[str]:
+    option = partial(_option, composed=wanted.composed)
     if wanted.mode == "events":
         return  # a single service has counts worth reading, and pairs are compared if there are rounds enough
     if wanted.services == 1:
-        yield "Only one service is selected: there will be figures but nothing to compare; select two (--stack A,B)."
+        yield BEFORE["one_service"]
     elif wanted.mode == "solo":
-        yield (
-            "--mode solo measures each service alone: there will be figures but no verdicts on differences;"
-            " without --mode, services are measured in turns and ranked."
-        )
+        yield BEFORE["solo"]
     elif not wanted.tables:
-        yield (
-            "No load of this selection can be compared: there will be figures but no ranking; add a closed loop,"
-            " such as --level 16 with wrk."
-        )
+        yield BEFORE["no_table"]
     elif wanted.rounds is not None and wanted.rounds < wanted.first_look:
-        yield (
-            f"{wanted.option('rounds', wanted.rounds)} ends before the first verdicts, which come after"
-            f" {wanted.first_look} rounds: there will be ordered figures but no ranking; give"
-            f" {wanted.option('rounds', wanted.first_look)}."
-        )
+        rounds, enough = (option("rounds", count) for count in (wanted.rounds, wanted.first_look))
+        yield BEFORE["few_rounds"].format(rounds=rounds, first=wanted.first_look, enough=enough)
     elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
         needed = math.ceil((wanted.prepared_s + wanted.first_look_s) / 60)
         least = max(0.0, wanted.max_time_s - wanted.prepared_s) * wanted.tables / wanted.first_look_s
-        early = wanted.option("max-time", f"{wanted.max_time_s / 60:.3g}")
-        enough = wanted.option("max-time", needed + 1)
+        limit, enough = (option("max-time", t) for t in (f"{wanted.max_time_s / 60:.3g}", needed + 1))
         expected = f"about {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks)"
-        if least < 1:
-            yield (
-                f"{early} ends before the first verdicts, expected after {expected}: there may be no ranking;"
-                f" give {enough}, or select less."
-            )
-        else:
-            yield (
-                f"{early} is enough for the first verdicts in {math.floor(least)} of {wanted.tables} tables, which"
-                f" come first; all need {expected}: give {enough}, or select less."
-            )
+        words = {"limit": limit, "expected": expected, "enough": enough, "tables": wanted.tables}
+        yield BEFORE["too_short" if least < 1 else "short"].format(enough_for=math.floor(least), **words)
 
 
 def _of_host(host: HostState) -> Iterator[str]:
     if host.cpus == 1:
-        yield (
-            "Load generator and server share the only CPU: requests/s are lower than a server can do, CPU per request"
-            " stays comparable; two CPUs would help."
-        )
+        yield BEFORE["one_cpu"]
     if host.busy is not None and host.busy > MOST_BUSY:
-        yield (
-            f"Other programs use {100 * host.busy:.0f} % of the CPUs and widen intervals: stop them first (top lists"
-            " them)."
-        )
+        yield BEFORE["busy"].format(100 * host.busy)
     if host.steal is not None and host.steal > MOST_STEAL:
-        yield (
-            f"The hypervisor takes {100 * host.steal:.0f} % of the CPU time (steal) and widens intervals: a quieter"
-            " hour or machine would help."
-        )
-    slow = sorted(SLOW_GOVERNORS & set(host.governors))
-    if slow:
-        yield (
-            f"The CPUs' governor is {slow[0]}, so their clock follows the load and intervals may be wider:"
-            " `cpupower frequency-set -g performance` would help."
-        )
+        yield BEFORE["steal"].format(100 * host.steal)
+    if slow := sorted(SLOW_GOVERNORS & set(host.governors)):
+        yield BEFORE["governor"].format(slow[0])
     if host.on_battery:
-        yield "The machine runs on battery, so its CPUs may be slowed down under load; plug it in."
+        yield BEFORE["battery"]
 
 
 MOST_ROUNDS = 99
@@ -202,16 +172,12 @@ def _of_rankings(
             (cut if ranking.rounds < ranking.looks[-1] else done).append(ranking)
     if early:
         rounds, first = min(one.rounds for one in early), early[0].looks[0]
-        yield (
-            f"{_name(early)}: {rounds} of the {first} rounds needed for the first verdicts;"
-            f" {go_on}{_about(first - rounds, round_s)}."
-        )
+        more = f"{go_on}{_about(first - rounds, round_s)}"
+        yield AFTER["early"].format(tables=_name(early), rounds=rounds, first=first, more=more)
     if cut:
         rounds, last = min(one.rounds for one in cut), cut[0].looks[-1]
-        yield (
-            f"{_name(cut)}: {_count(cut)} no verdict after {plural(rounds, 'round')} of {last};"
-            f" {go_on}{_about(last - rounds, round_s)}."
-        )
+        words = {"tables": _name(cut), "differences": _count(cut), "rounds": plural(rounds, "round"), "last": last}
+        yield AFTER["cut"].format(more=f"{go_on}{_about(last - rounds, round_s)}", **words)
     yield from (_level_for(ranking, composed=composed) for ranking in limited)
     if done:
         yield f"{_name(done)}: {_count(done)} no verdict; {_rounds_for(done, round_s, pairs, composed=composed)}."
@@ -239,9 +205,8 @@ def _level_for(ranking: Ranking, *, composed: bool) -> str:
     """The level that separates such services."""
     assert ranking.ceiling is not None
     level = ranking.level.over(separating_connections(ranking.ceiling))
-    load = _option("scenario", f"{ranking.scenario} --level {level}", composed=composed)
-    rerun = f"rerun with {load}{' docker-compose up bench' * composed} to separate them"
-    return f"{ranking.table}: the load limits the first {ranking.ceiling.services} services; {rerun}."
+    load = _option("scenario", f"{ranking.scenario} --level {level}", composed=composed) + COMPOSE_UP * composed
+    return AFTER["limited"].format(table=ranking.table, services=ranking.ceiling.services, load=load)
 
 
 def _name(rankings: Sequence[Ranking]) -> str:
@@ -285,7 +250,7 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, pairs: Sequence[Pai
     count = "it" if len(undecided) == 1 else f"{'all' if len(soon) == len(undecided) else len(soon)} of them"
     options = _option("rounds", soon[-1], composed=composed)
     if composed:
-        options += " docker-compose up bench"
+        options += COMPOSE_UP
     elif round_s:
         # A margin, plus 2 minutes for builds and checks before the first round.
         options += f" --max-time {math.ceil(1.25 * soon[-1] * round_s / 60) + 2}"
@@ -308,14 +273,6 @@ def _why_open(contrasts: Sequence[Contrast]) -> str:
 
 
 def _of_noise(noise: Noise) -> Iterator[str]:
-    often = OFTEN * noise.windows
-    if noise.foreign > often:
-        yield (
-            f"Other programs took CPU in {noise.foreign} of {noise.windows} windows and widened intervals: stop them"
-            " first (top lists them)."
-        )
-    if noise.steal > often:
-        yield (
-            f"The hypervisor took CPU (steal) in {noise.steal} of {noise.windows} windows and widened intervals: a"
-            " quieter hour or machine would help."
-        )
+    for name in ("foreign", "steal"):
+        if getattr(noise, name) > OFTEN * noise.windows:
+            yield AFTER[name].format(**asdict(noise))

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.services import Coordinates, Places, differing, ref_of
+from bench.analysis.services import Coordinates, Places, differing, ref_of, varied_knobs
 from bench.analysis.tables.grid import grid_of
 from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.formats import capital, listed, plural
 from bench.matrix.knobs import REF
+from bench.matrix.model import BARE
 from bench.plan.measurement import Pair
 from bench.run.facts import RefFacts, RefsFacts
 from bench.words.changes import change_of
 from bench.words.grid import grid_sentences
 from bench.words.names import (
-    BARE,
     Question,
     coordinate_words,
     framework_words,
@@ -116,12 +116,10 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
 def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
     """The sentence on services that differ in a single numeric knob; empty for others."""
     settings = {name: places[name].settings for name in services}
-    first = settings[services[0]]
-    varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
+    first, varied = settings[services[0]], varied_knobs([*settings.values()])
     if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
         return ""
-    ordered = by_value(services, varied[0], settings)
-    if ordered is None:
+    if (ordered := by_value(services, varied[0], settings)) is None:
         return ""
     place = places[services[0]]
     who = place.server if differs <= {"settings", "server"} else label_of(place, differs - {"settings"})
@@ -201,8 +199,7 @@ def _prose(place: Coordinates, name: str) -> str:
 
 def _capital(words: str) -> str:
     """Capitalizes the first word of a sentence, unless it is the name of a service."""
-    first = words.partition(" ")[0].rstrip(",")
-    begins = first in _OWN_WORDS or words.startswith(tuple(BARE.values()))
+    begins = words.partition(" ")[0].rstrip(",") in _OWN_WORDS or words.startswith("a bare ")
     return capital(words) if begins else words
 
 

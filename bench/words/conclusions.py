@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
 
 from bench.analysis.findings import Findings
-from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
+from bench.analysis.published import along_axes, published_beside, reference_results
 from bench.analysis.services import Places, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
@@ -21,9 +20,8 @@ from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.formats import listed, number, size, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
-from bench.plan.measurement import Pair
 from bench.records.record import Record
-from bench.run.facts import Caveats, RunFacts
+from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.answers import ref_question, ref_sentences, sentences
@@ -33,7 +31,6 @@ from bench.words.names import Question, labels_of, level_words, loaded_words, qu
 from bench.words.order import ceiling_words
 from bench.words.remarks import (
     CAUSES,
-    ONE_CPU,
     along_sentence,
     aside_words,
     beside_words,
@@ -42,11 +39,13 @@ from bench.words.remarks import (
     note_of,
     published_sentence,
 )
+from bench.words.texts import SENTENCES
 from bench.words.units import in_units
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
-GENERAL = frozenset({ONE_CPU})
+NO_FACTS = RunFacts()
+GENERAL = frozenset({SENTENCES["one_cpu"]})
 """Sentences that are the same for every table of a run."""
 
 
@@ -81,40 +80,31 @@ def describe_rankings(
     rankings: Iterable[Ranking],
     facts: RunFacts,
     records: Iterable[Record],
-    services: Mapping[str, ServiceFacts] | None = None,
+    services: Mapping[str, ServiceFacts] = MappingProxyType({}),
 ) -> tuple[RankingText, ...]:
     """The rankings of a run in words; pure."""
-    places, pairs = places_of(facts, records), pairs_of(facts) if facts.refs else ()
-    reference, knobs = reference_results().get(facts.published), facts.knobs
-    caveats = {name: service.caveats for name, service in facts.services.items()}
-    waits = waits_of(facts, services or {})
-    texts = tuple(
-        describe_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings
-    )
-    texts = tuple(
-        replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in texts
-    )
+    places = places_of(facts, records)
+    texts = [describe_ranking(one, places, facts, services) for one in rankings]
     # What is true of all tables is said once.
-    others = (
-        replace(one, sentences=tuple(words for words in one.sentences if words not in GENERAL)) for one in texts[1:]
+    return tuple(
+        replace(text, sentences=tuple(words for words in text.sentences if not place or words not in GENERAL))
+        for place, text in enumerate(texts)
     )
-    return (*texts[:1], *others)
 
 
 def describe_ranking(
     ranking: Ranking,
     places: Places,
-    reference: ReferenceComparison | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    pairs: Sequence[Pair] = (),
-    *,
-    caveats: Mapping[str, Caveats] = MappingProxyType({}),
-    waits: Mapping[str, Waits] | None = None,
+    facts: RunFacts = NO_FACTS,
+    facts_of: Mapping[str, ServiceFacts] = MappingProxyType({}),
 ) -> RankingText:
-    """One ranking in words. `places`: the coordinates of services; `pairs`: the services of two refs."""
+    """One ranking in words. `places`: the coordinates of services; `facts_of`: what their folders say of them."""
     services = [row.service for row in ranking.rows]
+    pairs, reference = pairs_of(facts) if facts.refs else (), reference_results().get(facts.published)
+    caveats = {name: facts.service(name).caveats for name in services}
+    waits = waits_of(facts, {name: facts_of[name] for name in services if name in facts_of})
     labels = labels_of(services, places)
-    aside = {name: caveats[name] for name in services if CAUSES.keys() & caveats.get(name, {})}
+    aside = {name: caveats[name] for name in services if CAUSES.keys() & caveats[name]}
     others = tuple(row for row in ranking.rows if row.service not in aside)
     compared = ranking if pairs or len(others) < 2 else replace(ranking, rows=others)
     first, *more = ref_sentences(ranking, pairs, places) or sentences(compared, places, labels)
@@ -123,7 +113,7 @@ def describe_ranking(
     grid = grid_of(services, places)
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
     table_sentences = [ceiling_words(ranking.ceiling)] if ranking.ceiling else []
-    table_sentences += limits_words(places, services, knobs or {})
+    table_sentences += limits_words(places, services, facts.knobs)
     table_sentences += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
     table_sentences += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     table_sentences = [first, *more, *table_sentences] if grid else [first, *table_sentences, *more]
@@ -133,16 +123,15 @@ def describe_ranking(
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     table_sentences += [published_sentence(beside, labels)] if beside else []
     table_sentences += map(along_sentence, along_axes(ranking, reference, places))
-    notes = {
-        row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows
-    }
+    table_sentences += lacking_words(labels, places, facts_of)
+    notes = {row.service: note_of(row, waits.get(row.service), caveats[row.service]) for row in ranking.rows}
     made = RankingText(
         ranking=ranking,
         question=ref_question(pairs, places) or table_question(services, places),
         sentences=tuple(in_units(words, ranking.unit) for words in table_sentences),
         labels=labels,
         notes={service: in_units(words, ranking.unit) for service, words in notes.items()},
-        waits={name: found for name, found in (waits or {}).items() if name in services},
+        waits=waits,
         grid=grid,
         ladders=tuple(ladders(ranking, places)),
     )
@@ -152,11 +141,7 @@ def describe_ranking(
 def drift_words(drift: float, rounds: int) -> str:
     """How requests/s changed over the rounds, and what that may mean."""
     changed = f"{'rose' if drift > 0 else 'fell'} by {size(abs(drift))}"
-    return (
-        f"From the first to the last of {rounds} rounds, requests/s of all services {changed}: something grows that is"
-        " not undone between rounds, such as rows that requests insert, or the machine changed. The means depend on the"
-        " number of rounds."
-    )
+    return SENTENCES["drift"].format(rounds=rounds, changed=changed)
 
 
 def cheapest_words(ranking: Ranking, cheapest: Cheapest, labels: Mapping[str, str]) -> str:
@@ -181,30 +166,20 @@ def systematic_words(ranking: Ranking) -> list[str]:
 
 def credit_words(credit: float) -> str:
     """How many requests idle services may have lost to other programs; empty if hardly any."""
-    if credit < LEAST_CREDIT:
-        return ""
-    most = f"Without other programs, idle services might have served up to {100 * credit:.0f} % more requests/s"
-    return f"{most}; their intervals include that."
+    return "" if credit < LEAST_CREDIT else SENTENCES["credit"].format(100 * credit)
 
 
 def bias_words(ranking: Ranking) -> str:
     """How far taking turns biases ratios; empty if services took no turns."""
     if ranking.rate is not None:
         return ""
-    if ranking.bias is None:
-        return "How far taking turns biases ratios was not measured in this run: the intervals leave it out."
-    shifts = f"Taking turns shifts ratios by up to {100 * ranking.bias:.1f} %, as measured in this run"
-    return f"{shifts}: all figures are corrected by it, and the intervals include how uncertain it is."
+    return SENTENCES["unknown_bias"] if ranking.bias is None else SENTENCES["bias"].format(100 * ranking.bias)
 
 
 MOST_QUESTIONS = 6
 """The most questions without a verdict that are listed."""
 MOST_LISTED = 8
 """The most services that each of them names."""
-ALONE = (
-    "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
-    " Without --mode, services are measured in turns and ranked."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +238,7 @@ def _without_verdicts(places: Places, measured: Sequence[str]) -> Iterable[Concl
     topics = narrow or topics
     if not measured:
         return
-    lead = ALONE if len(measured) > 1 else "No verdict: only one service was measured."
+    lead = SENTENCES["alone"] if len(measured) > 1 else "No verdict: only one service was measured."
     if len(topics) > MOST_QUESTIONS:
         lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
     yield Conclusion("", "", lead, False)

@@ -7,6 +7,9 @@ import math
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
+
+from bench.core.templates import environment
 
 MEGABYTE, STEP = 1_000_000, 16
 HEADROOM = 2
@@ -57,52 +60,25 @@ class Deployment:
         memory = f"{self.memory_bytes / MEGABYTE:.0f} MB under load"
         return f"measured: {workers}, {memory}; the limit of memory is {HEADROOM} times that"
 
+    @property
+    def resources(self) -> dict[str, dict[str, str]]:
+        """As Kubernetes has them."""
+        memory = {"memory": f"{math.ceil(self.memory_bytes / MEGABYTE)}M"} if self.memory_bytes else {}
+        requests = ({"cpu": str(self.cpus)} if self.cpus else {}) | memory
+        return {"requests": requests, "limits": {"memory": f"{self.limit_mb}M"} if self.limit_mb else {}}
+
     def compose(self) -> str:
         """A service for compose.yml."""
-        lines = [
-            "services:",
-            f"  {self.name}:  # {self.measured}",
-            "    build: .",
-            f"    command: {json.dumps(shlex.split(self.command))}",
-            *([f"    env_file: {json.dumps(self.env_file)}"] if self.env_file else []),
-            '    ports: ["8080:8080"]',
-            *([f"    cpus: {self.cpus}"] if self.cpus else []),
-            *([f"    mem_limit: {self.limit_mb}m"] if self.limit_mb else []),
-            "    restart: unless-stopped",
-            f"    stop_grace_period: {self.grace_s}s",
-        ]
-        return "\n".join(lines)
+        return self._text("compose")
 
     def kubernetes(self) -> str:
         """A Deployment."""
-        resources = {
-            "requests": {
-                **({"cpu": str(self.cpus)} if self.cpus else {}),
-                **({"memory": f"{math.ceil(self.memory_bytes / MEGABYTE)}M"} if self.memory_bytes else {}),
-            },
-            "limits": {"memory": f"{self.limit_mb}M"} if self.limit_mb else {},
-        }
-        lines = [
-            "apiVersion: apps/v1",
-            "kind: Deployment",
-            f"metadata: {{name: {self.name}}}",
-            "spec:",
-            "  replicas: 2",
-            f"  selector: {{matchLabels: {{app: {self.name}}}}}",
-            "  template:",
-            f"    metadata: {{labels: {{app: {self.name}}}}}",
-            "    spec:",
-            f"      terminationGracePeriodSeconds: {DRAIN_S + self.grace_s}  # with the wait before SIGTERM",
-            "      containers:",
-            f"        - name: {self.name}",
-            f"          image: {self.name}",
-            f"          command: {json.dumps(shlex.split(self.command))}",
-            "          ports: [{containerPort: 8080}]",
-            f"          resources: {json.dumps(resources)}  # {self.measured}",
-            f"          readinessProbe: {{httpGet: {{path: {json.dumps(self.path)}, port: 8080}}}}",
-            f'          lifecycle: {{preStop: {{exec: {{command: ["sleep", "{DRAIN_S}"]}}}}}}',
-        ]
-        return "\n".join(lines)
+        return self._text("kubernetes")
+
+    def _text(self, kind: str) -> str:
+        template = environment(Path(__file__).parent).get_template(f"{kind}.yml.jinja")
+        command = shlex.split(self.command)
+        return template.render(made=self, command=command, drain_s=DRAIN_S, json=json.dumps).rstrip("\n")
 
 
 def label_of(name: str) -> str:

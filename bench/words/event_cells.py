@@ -9,22 +9,12 @@ from bench.analysis.events import EventCell, Kind, is_gone
 from bench.core.formats import plural
 from bench.plan.event import Losses
 from bench.plan.events import event_kind
-from bench.records.event import Fate
 from bench.words.event_words import CellWords, in_rounds, seconds_of, seconds_words, whole, words_of
+from bench.words.texts import TEXTS
 
 GAP_S = 0.5
 """A time without a good response counts as an outage from this length on, even if no request was lost."""
-FATES: Mapping[Fate, str] = {
-    Fate.ANSWERED: "answered",
-    Fate.REFUSED: "refused",
-    Fate.RESET: "reset",
-    Fate.TIMED_OUT: "timed out",
-    Fate.CUT_SHORT: "cut short",
-    Fate.STATUS_503: "answered with 503",
-    Fate.OTHER_STATUS: "answered with another status",
-    Fate.WRONG: "answered wrongly",
-}
-HEADS = {Kind.CANNOT: "not supported", Kind.FAILED: "failed", Kind.UNSEEN: "no effect", Kind.REFUSED: "not valid"}
+FATES: Mapping[str, str] = TEXTS["fates"]
 
 
 def cell_words(cell: EventCell) -> CellWords:
@@ -33,7 +23,7 @@ def cell_words(cell: EventCell) -> CellWords:
         seen = [one for one in cell.records if one.sent and not one.unaccounted]
         counts = f"lost {sum(one.lost for one in seen):,} of {sum(one.sent or 0 for one in seen):,}, not compared"
         more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
-        return CellWords(HEADS[cell.kind], (*more,))
+        return CellWords(TEXTS["kinds"][cell.kind], (*more,))
     words = words_of(cell.event)
     if words.head:
         return _with_losses(words.head(cell), cell)

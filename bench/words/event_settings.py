@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from bench.analysis.events import NULL, EventCell, EventTable
 from bench.core.formats import capital, listed
@@ -11,17 +10,9 @@ from bench.core.groups import grouped
 from bench.run.facts import Defaults
 from bench.stats.event_counts import share
 from bench.words.event_words import words_of
+from bench.words.texts import TEXTS
 
-DEFAULTS: Mapping[str, str] = MappingProxyType(
-    {
-        "graceful": "time for requests in flight at a stop or reload (GRACEFUL)",
-        "timeout": "timeout for a hung worker (TIMEOUT)",
-        "keepalive": "keep-alive timeout (KEEPALIVE)",
-        "backlog": "listen backlog (BACKLOG)",
-        "silent": "timeout for a client that sends nothing",
-        "respawn": "whether a killed worker is replaced",
-    }
-)
+DEFAULTS = TEXTS["defaults"]
 """Each kind of default in words, with the knob that sets it."""
 MUCH = 0.01
 """A service is named from this share of lost requests on."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bench.analysis.events import EventCell, EventRow
@@ -85,6 +87,15 @@ class EventWords:
 
 
 SHARED = EventWords()
+
+
+def texts_of(module: str) -> dict[str, Any]:
+    """The fields of `EventWords` that are texts, from the words.toml beside this module."""
+    texts = tomllib.loads(Path(module).with_name("words.toml").read_text(encoding="utf-8"))
+    for name in ("cases", "outages"):
+        texts[name] = {EventCase(case): text for case, text in texts.get(name, {}).items()}
+    reliefs = texts.get("reliefs", {}).items()
+    return texts | {"reliefs": {EventCase(case): (EventCase(other), remedy) for case, (other, remedy) in reliefs}}
 
 
 def words_of(event: str) -> EventWords:

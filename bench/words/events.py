@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.events import NULL, EventRow, EventTable, Kind, event_table
-from bench.analysis.services import coordinates_of, pairs_of, places_of
+from bench.analysis.services import Places, coordinates_of, pairs_of, places_of
 from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
 from bench.plan.events import event_kind
@@ -19,6 +19,7 @@ from bench.words.event_settings import DEFAULTS, settings_sentences
 from bench.words.event_words import CellWords, seconds_of, span, words_of
 from bench.words.names import labels_of
 from bench.words.remarks import aside_words
+from bench.words.texts import TEXTS
 
 MOST_SENTENCES = 10
 """The findings that are shown; the rest is folded."""
@@ -108,9 +109,7 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
     known = [one for one in records if one.server and one.service != NULL]
     places = {one.service: coordinates_of(one) for one in known} | places_of(facts, [])
     services = [name for name in table.services if name != NULL]
-    short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
-    labels = {name: short.get(name, name) for name in services}
-    labels[NULL] = "null (nginx)"
+    labels = event_labels(services, places)
     return EventsText(
         table,
         _title(table),
@@ -119,11 +118,17 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
         (*ordered_findings(table, labels),),
         (*_advice(table), *_advice_of_events(table, labels)),
         (*_by_text(((one, one.documented) for one in records), labels),),
-        (*_by_text(_reasons(table), labels),),
+        (*_by_text(((one.records[0], one.reason) for one in table.cells if one.kind is not Kind.COUNTED), labels),),
         (*_defaults(facts.defaults, labels),),
         tuple(aside_words({name: facts.service(name).caveats for name in services}, labels, "Keep in mind")),
         tuple(settings_sentences(table, facts.defaults, labels)),
     )
+
+
+def event_labels(services: Sequence[str], places: Places) -> dict[str, str]:
+    """The short names of services in a heat map, and that of the null server."""
+    short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
+    return {**{name: short.get(name, name) for name in services}, NULL: "null (nginx)"}
 
 
 def _title(table: EventTable) -> str:
@@ -167,10 +172,8 @@ def _advice(table: EventTable) -> Iterable[str]:
     rounds = needed[(3 * len(needed) - 1) // 4]
     settled = sum(one <= rounds for one in needed)
     who = "it" if len(undecided) == 1 else f"{settled:,} of them" if settled < len(undecided) else "them"
-    yield (
-        f"{plural(len(undecided), 'difference', ',')} in lost requests {'has' if len(undecided) == 1 else 'have'} no"
-        f" verdict; `--rounds {rounds}` would probably settle {who}, if further rounds are similar."
-    )
+    differences, have = plural(len(undecided), "difference", ","), "has" if len(undecided) == 1 else "have"
+    yield TEXTS["after"]["events"].format(differences=differences, have=have, rounds=rounds, which=who)
 
 
 def _advice_of_events(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
@@ -200,7 +203,3 @@ def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> It
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
                 yield what, listed([labels[name] for name, _ in group]), value, words, str(source)
-
-
-def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:
-    return ((cell.records[0], cell.reason) for cell in table.cells if cell.kind is not Kind.COUNTED)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
-from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural, size
+from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural
 from bench.words.changes import change_of
+from bench.words.order import allowed_words
+from bench.words.texts import SENTENCES
 
 LOWEST, MAYBE = "lowest", "lowest?"
 
@@ -86,9 +88,8 @@ def pair_words(percentile: Percentile, service: str, other: str, names: Mapping[
     if gap is None:
         return f"{names[service]} and {names[other]} cannot be compared by {percentile.metric}"
     if not gap.called:
-        most = percentile.farthest([(service, other)])
-        apart = "" if most is None else f" (the data allow a difference of up to {size(most)})"
-        return f"no winner between {names[service]} and {names[other]} by {percentile.metric}{apart}"
+        allowed = allowed_words(percentile, [(service, other)])
+        return f"no winner between {names[service]} and {names[other]} by {percentile.metric}{allowed}"
     if gap.difference > 0:
         return pair_words(percentile, other, service, names)
     return f"{names[service]} {change_of(percentile.metric, gap).verb(names[other])}"
@@ -108,16 +109,15 @@ def notes(latency: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     """What the columns of a table leave out: the load, and why services have no figure."""
     if not latency.percentiles:
         return  # the sentence says why
-    names = [str(one.metric) for one in latency.percentiles]
     core = latency.client_core_ratio
-    needs = "" if core is None else f" {latency.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
-    rate = rate_words(latency, labels)
-    yield (
-        f"Latency ({', '.join(names)}): {latency.tool} loads the services one at a time with {rate},"
-        f" on schedule regardless of the responses (open loop); {_rounds(latency, labels)} merged, while"
-        f" differences compare the percentiles of each round.{needs} {MAYBE}: no"
-        f" significant difference from the lowest ({100 * latency.confidence:.3g} % confidence, corrected for all"
-        " comparisons of a percentile)."
+    yield SENTENCES["latency"].format(
+        percentiles=", ".join(str(one.metric) for one in latency.percentiles),
+        tool=latency.tool,
+        rate=rate_words(latency, labels),
+        rounds=_rounds(latency, labels),
+        needs="" if core is None else f" {latency.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s.",
+        maybe=MAYBE,
+        confidence=100 * latency.confidence,
     )
     yield from (f"{words}." for words in _bounds(latency.percentiles, labels))
     yield from _none_of(latency.percentiles, labels)

@@ -6,41 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from bench.analysis.services import Coordinates, Places, differing
+from bench.analysis.services import Coordinates, Places, differing, varied_knobs
 from bench.analysis.tables.ranking import Ranking
 from bench.core.exchange import Wait, WaitsFor
 from bench.core.formats import joined, listed, plural
 from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.knobs import REF
+from bench.matrix.model import BARE
 from bench.matrix.packages import package_words
 from bench.plan.running import UNKNOWN
 from bench.tools.levels import Level
-
-BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
-"""Apps without a framework, by their name in the matrix."""
-_FRAMEWORKS = BARE | {
-    "flask": "Flask",
-    "bottle": "Bottle",
-    "falcon": "Falcon",
-    "falcon-asgi": "Falcon (ASGI)",
-    "pyramid": "Pyramid",
-    "django": "Django",
-    "django-asgi": "Django (ASGI)",
-    "cherrypy": "CherryPy",
-    "starlette": "Starlette",
-    "fastapi": "FastAPI",
-    "litestar": "Litestar",
-    "quart": "Quart",
-    "blacksheep": "BlackSheep",
-    "sanic": "Sanic",
-    "robyn": "Robyn",
-    "tornado": "Tornado",
-}
+from bench.words.texts import TEXTS
 
 
 def framework_words(name: str) -> str:
     """A framework as spelled in prose; an app without one is a bare app."""
-    return _FRAMEWORKS.get(name, name)
+    return f"a bare {name.upper()} app" if name in BARE else TEXTS["frameworks"].get(name, name)
 
 
 def wait_words(wait: Wait | None) -> str:
@@ -84,19 +65,7 @@ def loaded_words(ranking: Ranking, usual: str) -> str:
     return usual
 
 
-_COUNTED = {"WORKERS": "worker", "THREADS": "thread", "DB_POOL_TOTAL": "database connection"}
-_WORDS = {
-    "CPU_QUOTA": "a quota of {} CPU",
-    "MEMORY": "{} of memory",
-    "BACKLOG": "a backlog of {}",
-    "KEEPALIVE": "{} s of keep-alive",
-}
-_ASKED = {
-    "CPU_QUOTA": "Which CPU quota",
-    "MEMORY": "How much memory",
-    "KEEPALIVE": "How long a keep-alive",
-    FLAGS: "Which flags",
-}
+_COUNTED, _WORDS, _ASKED = (TEXTS[name] for name in ("counted", "settings", "questions"))
 
 
 def setting_words(settings: Mapping[str, str]) -> str:
@@ -122,8 +91,7 @@ def knob_words(name: str) -> str:
 
 def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
     """`How many threads for gunicorn-gthread-flask with 2 workers`, for services that differ only in settings."""
-    names = list(dict.fromkeys(name for settings in given for name in settings))
-    varied = [name for name in names if len({settings.get(name) for settings in given}) > 1]
+    varied = varied_knobs(given)
     same = {name: value for name, value in given[0].items() if name not in varied}
     if len(varied) != 1:
         asked = f"Which {joined(varied)}"

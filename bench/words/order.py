@@ -11,10 +11,11 @@ from decimal import Decimal, InvalidOperation
 from itertools import combinations, pairwise, takewhile
 
 from bench.analysis.tables.ladder import Ladder
-from bench.analysis.tables.ranking import Ceiling, Contrast, Metric, Ranking
+from bench.analysis.tables.ranking import Ceiling, Compared, Contrast, Metric, Ranking
 from bench.core.formats import listed, plural, size
 from bench.stats.table_verdicts import EQUAL, NO_WINNER
 from bench.words.changes import CPU, LITTLE, Change, change_of, change_words
+from bench.words.texts import SENTENCES
 
 PLURAL = " workers"
 
@@ -48,17 +49,6 @@ def pair_words(ranking: Ranking, service: str, other: str, names: Mapping[str, s
     if gap.difference < 0:
         return pair_words(ranking, other, service, names)
     return _gap_words(ranking, gap, names[service], names[other])
-
-
-PAGE = {
-    "shown": "{left} of {all} shown. Tiers are those of the whole table.",
-    "open": "Of these, no winner among {best}, {others}.",
-    "best": "Of these, {best} is best.",
-    "last": "Last is {last}: {pair}.",
-    "none": "No verdict on these two.",
-    "alone": "No verdict: the two were not measured in turns, so a difference may be noise.",
-}
-"""Sentences of the page on services left by the filters, and on a pair that was picked."""
 
 
 def worker_words(ranking: Ranking, service: str, other: str, models: Mapping[str, str]) -> str:
@@ -101,15 +91,13 @@ def open_words(
     if all(gap and gap.verdict == EQUAL for gap in gaps):
         most = ranking.farthest(pairs)
         return f"{who} are equal{'' if most is None else f' (at most {size(most)} apart)'}"
-    return f"no winner {'between' if len(services) == 2 else 'among'} {who}{_apart(ranking, pairs)}"
+    return f"no winner {'between' if len(services) == 2 else 'among'} {who}{allowed_words(ranking, pairs)}"
 
 
 def ceiling_words(ceiling: Ceiling) -> str:
     """What keeps the first services together, and how many connections would separate them."""
-    allowed = f"{ceiling.connections} connections allow {ceiling.rate:,.0f} requests/s with this wait"
-    served = f"the first {ceiling.services} served {100 * ceiling.share:.0f} % of that or more"
-    more = f"About {separating_connections(ceiling):,} connections would keep the fastest busy and could separate them"
-    return f"The load is the limit: {allowed}, and {served}, at most {100 * ceiling.busy:.0f} % busy. {more}."
+    enough, shares = separating_connections(ceiling), {"share": 100 * ceiling.share, "busy": 100 * ceiling.busy}
+    return SENTENCES["ceiling"].format(at=ceiling, enough=enough, **shares)
 
 
 def separating_connections(ceiling: Ceiling) -> int:
@@ -151,9 +139,9 @@ def _more(ranking: Ranking, gap: Contrast) -> Change:
     return change_of(ranking.metric, gap.turned if ranking.metric is Metric.CPU else gap)
 
 
-def _apart(ranking: Ranking, pairs: Sequence[tuple[str, str]]) -> str:
+def allowed_words(compared: Compared, pairs: Sequence[tuple[str, str]]) -> str:
     """` (the data allow a difference of up to 2.1 %)`: the largest within the intervals of these pairs."""
-    most = ranking.farthest(pairs)
+    most = compared.farthest(pairs)
     return "" if most is None else f" (the data allow a difference of up to {size(most)})"
 
 
@@ -208,13 +196,7 @@ def sweep_sentence(ranking: Ranking, words: Mapping[str, str], who: str) -> str:
     `words`: each value by service (`with 4 workers`); `who`: what all of them run. A value is enough if no larger one
     is shown to be faster; the sentence names the smallest such value.
     """
-
-    def lead(one: str, other: str) -> Contrast | None:
-        """The contrast, if the first is shown to be faster than the other."""
-        found = ranking.ahead(one, other)
-        return found if found and found.called and found.difference > 0 else None
-
-    services = [*words]
+    services, lead = [*words], ranking.lead
     if len(services) == 2 and not ranking.apart(*services):
         first, second = services
         return pair_words(ranking, first, second, {first: f"{who} {words[first]}", second: words[second]})

@@ -7,7 +7,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from bench.analysis.tables.ranking import Metric, RankedRow, Ranking
@@ -26,16 +26,10 @@ from bench.words.names import setting_words
 from bench.words.order import open_words
 from bench.words.picture import rate_words
 from bench.words.remarks import note_of, waits_words
+from bench.words.texts import SENTENCES
 
 USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
 """The servers that deployment guides name first, with their default workers: a choice is compared with one of them."""
-WIDELY_USED = (
-    "Widely used: named in the deployment guide of Django, Flask or FastAPI, or of the framework whose interface the"
-    " app has."
-)
-NOT_LOOKED_AT = "Not tested: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
-BESIDE_EVENTS = "Not tested: TLS, HTTP/2, static files; other loads and machines."
-"""For a run that tested reloads, slow clients and overload."""
 OWN_CHOICE = ("--server", "--vary", "--flags", "--seed")
 """Options that the suggested next run, of one server, sets itself."""
 ALIKE = 0.1
@@ -200,12 +194,12 @@ def own_app_choices(
     """
     if not facts.own_app or not any(service.caveats for service in facts.services.values()):
         return []
-    aside = BESIDE_EVENTS if events else NOT_LOOKED_AT
-    choices = (_choices(facts, text, services) for text in rankings)
-    return [replace(one, notes=(*one.notes, aside)) for one in choices if one]
+    untested = SENTENCES["untested_by_events" if events else "untested"]
+    choices = (_choices(facts, text, services, untested) for text in rankings)
+    return [one for one in choices if one]
 
 
-def _choices(facts: RunFacts, text: RankingText, services: Services) -> Choices | None:
+def _choices(facts: RunFacts, text: RankingText, services: Services, untested: str) -> Choices | None:
     ranking = text.ranking
     ranked = [row for row in ranking.rows if row.rank is not None]
     ours = [row for row in ranked if not facts.service(row.service).url]
@@ -224,13 +218,10 @@ def _choices(facts: RunFacts, text: RankingText, services: Services) -> Choices 
     elif used is not None:
         among = ", also one of the best" * (several and used.service in front)
         leads[used.service] = (f"The best of those widely used{among}", used)
-    choices = [(lead, _choice(facts, text, services, row, base)) for lead, row in leads.values()]
-    notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}"]
-    return Choices(
-        request_words(facts.own_app or AppFacts(), ranking.scenario),
-        tuple(replace(one, words=f"{lead}: {one.words}") for lead, one in choices),
-        tuple(notes),
-    )
+    choices = (_choice(facts, text, services, row, base, lead=lead) for lead, row in leads.values())
+    widely_used = "None of these is widely used. " * (used is None) + SENTENCES["widely_used"]
+    requests = request_words(facts.own_app or AppFacts(), ranking.scenario)
+    return Choices(requests, tuple(choices), (widely_used, untested))
 
 
 def _compared_with(facts: RunFacts, ranked: Sequence[RankedRow], best: RankedRow) -> RankedRow | None:
@@ -241,7 +232,9 @@ def _compared_with(facts: RunFacts, ranked: Sequence[RankedRow], best: RankedRow
     return next(iter([*now, *usual, *others[::-1]]), None)
 
 
-def _choice(facts: RunFacts, text: RankingText, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
+def _choice(
+    facts: RunFacts, text: RankingText, services: Services, row: RankedRow, base: RankedRow | None, *, lead: str
+) -> Choice:
     app, name, service = facts.own_app or AppFacts(), row.service, facts.service(row.service)
     known, waits = services.get(name), text.waits.get(name)
     commands, more = [], [f"{_costs(row)}."]
@@ -259,7 +252,7 @@ def _choice(facts: RunFacts, text: RankingText, services: Services, row: RankedR
             if saved
             else "No command: this run did not save it."
         )
-    words = choice_words(facts, name)
+    words = f"{lead}: {choice_words(facts, name)}"
     if waits:
         words += f"; requests at once: {waits_words(waits)}"
     deployment = _deployment(facts, row, commands[-1]) if commands else None

@@ -28,11 +28,9 @@ from bench.plan.cpus import server_cpus
 from bench.records.record import Cause
 from bench.run.facts import Caveats
 from bench.run.reader import ServiceFacts
+from bench.words.texts import SENTENCES, TEXTS
 
-CAUSES = {
-    "stall": "with keep-alive, responses wait up to 40 ms for delayed TCP acknowledgements, a known defect",
-    "development": "development server",
-}
+CAUSES = TEXTS["causes"]
 """Caveats that explain a figure, the stronger one first: no sentence compares other services with such a one."""
 
 
@@ -72,12 +70,8 @@ def waits_words(waits: Waits) -> str:
 def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each kind
     """One remark in words."""
     match remark:
-        case Unranked.ALONE:
-            return "there is nothing to compare it with"
-        case Unranked.APART:
-            return "it never shared a window with the others"
-        case Unranked.THIN:
-            return "no rank: only one of its rounds counts"
+        case Unranked():
+            return TEXTS["unranked"][remark]
         case NoFigure(why):
             return _why_none(why)
         case LeftOut(windows, every, cause):
@@ -134,12 +128,6 @@ def lacking_words(labels: Mapping[str, str], places: Places, services: Mapping[s
             yield f"{names} {run} without {package}, so not all of the difference from other Pythons is Python's."
 
 
-ONE_CPU = (
-    "The server has one CPU here, shared by all workers and threads: more of them can only help where requests wait; on"
-    " more CPUs the result may differ."
-)
-
-
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
     """What the server's CPUs limit, if services of a table differ in a knob that could use more of them."""
     settings = [places[name].settings for name in services if name in places]
@@ -147,7 +135,7 @@ def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, An
     if cpus is None:
         return
     if cpus == 1 and any(len({own.get(knob) for own in settings}) > 1 for knob in ("WORKERS", "THREADS")):
-        yield ONE_CPU
+        yield SENTENCES["one_cpu"]
     quotas = [float(own[CPU_QUOTA]) for own in settings if CPU_QUOTA in own]
     if any(quota >= cpus for quota in quotas):
         yield f"The server has {plural(cpus, 'CPU')} here: a quota of that or more has no effect."
@@ -155,12 +143,7 @@ def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, An
 
 FAR = 1.5
 """From this ratio on, the distance between published ratios and ours is given: the direction alone would hide it."""
-SIGNS = {
-    Sign.SAME: "same direction",
-    Sign.OPPOSITE: "opposite direction",
-    Sign.NOT_SHOWN: "no winner here",
-    Sign.NONE_THERE: "about equal there",
-}
+SIGNS = TEXTS["signs"]
 
 
 def published_sentence(published: Published, labels: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 from bench.analysis.services import pairs_of
 from bench.core.formats import capital, listed, plural
@@ -13,6 +14,7 @@ from bench.plan.running import NO_CONTAINER, OWNED
 from bench.run.facts import Lanes, Machines, RunFacts, RunService
 from bench.run.reader import Run, ServiceFacts
 from bench.words.own_app import request_words
+from bench.words.texts import SENTENCES
 
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
@@ -51,27 +53,16 @@ def day_of(run: str) -> str:
 
 def machines_words(machines: Machines) -> str:
     """Which machine ran what, and how isolation differs from a single machine."""
-    return (
-        f"services, database and upstream on {machines.server}, load generator on {machines.loadgen}; ports are "
-        f"published only on {machines.published}, in the unencrypted network between the two machines; unlike on one "
-        "machine, services have a route out of their network there, without masquerading. `host`: where the scripts ran"
-    )
+    return SENTENCES["machines"].format(**asdict(machines))
 
 
 def side_by_side(lanes: Lanes) -> Iterator[tuple[str, str]]:
     """(name, words), only for a run that used several pairs of nodes, or left some out."""
     if lanes.most > 1:
-        yield "pairs of nodes", " ".join(_lane_sentences(lanes))
+        shared = [SENTENCES["shared_nodes"].format(", ".join(lanes.shared))] if lanes.shared else []
+        yield "pairs of nodes", " ".join([SENTENCES["pairs_of_nodes"], *shared])
     if lanes.left_out:
         yield "nodes left out", f"{'; '.join(lanes.left_out)}: figures of nodes of several kinds are not compared"
-
-
-def _lane_sentences(lanes: Lanes) -> Iterator[str]:
-    yield "In each round, every block of services in turns was assigned to a random pair of nodes;"
-    yield "solo windows with the same server, framework, Python, base and scenario stayed together."
-    if lanes.shared:
-        yield f"Databases and upstreams of several pairs shared {', '.join(lanes.shared)}:"
-        yield "scenarios that use them share their noise."
 
 
 ALREADY_RUNNING = "already running"

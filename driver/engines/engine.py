@@ -1,44 +1,48 @@
-"""The interface of engines, which run a run's containers.
+"""Engines have a run's containers; the interface, and the simplest one.
 
-There are three: this machine's Docker (driver/engines/local.py), several machines (driver/engines/nodes.py), and
-`docker-compose up bench`, where all containers are up and there is no Docker socket (driver/engines/composed.py).
+There are three: `docker-compose up bench` (below), this machine's Docker (driver/engines/local.py), and several
+machines (driver/engines/nodes.py).
 """
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from socket import create_connection
+from time import monotonic, sleep
 
-from driver.docker import DockerError, Done
+from driver.docker import LONGEST_S, DockerError, Done, run
 from driver.failure import RUN, USER, Failure
 from driver.messages import Step
 from driver.run import Run
 
-
-@dataclass(frozen=True)
-class State:
-    """The state of a container."""
-
-    running: bool
-    oom_killed: bool = False
-    restarts: int = 0
-
-    def lines(self) -> str:
-        """Lines of a raw file."""
-        words = {True: "true", False: "false"}
-        return f"running {words[self.running]}\noom_killed {words[self.oom_killed]}\nrestarts {self.restarts}\n"
+DATABASE, DATABASE_S, POLL_S = ("postgres", 5432), 60.0, 0.2
+NO_SOCKET = "null no Docker socket is mounted: the {} of other containers cannot be read\n"
 
 
 @dataclass(frozen=True)
 class Container:
-    """One of several containers of a service: its HOST:PORT, and the pid of its first process on its machine."""
+    """What the engine knows of a container.
 
-    address: str
-    pid: int
+    `pid`: of its first process, on its machine. `address`: HOST:PORT. `started_ns`: in ns since the epoch.
+    """
+
+    running: bool
+    oom_killed: bool = False
+    restarts: int = 0
+    id: str = ""
+    image_id: str = ""
+    pid: int = 0
+    started_ns: int | None = None
+    address: str = ""
+
+    def lines(self) -> str:
+        """Its state, as lines of a raw file."""
+        facts = {"running": self.running, "oom_killed": self.oom_killed, "restarts": self.restarts}
+        return "".join(f"{name} {value}\n".lower() for name, value in facts.items())
 
 
 @dataclass(frozen=True)
@@ -53,31 +57,25 @@ class End:
     told_ns: int | None = None
 
 
-@dataclass
-class Started:
-    """The containers of a step, by service. The engine's `start_log` says why one did not start."""
-
-    up: list[str] = field(default_factory=list)
-    image_id: dict[str, str] = field(default_factory=dict)
-    started_ns: dict[str, int | None] = field(default_factory=dict)
-
-
-class Engine(ABC):
+class Engine:
     """Calls return when the work is done, or raise DockerError.
 
-    The default implementations are for an engine on one machine whose containers are all up already.
+    This one is in the container `bench` of `docker-compose up bench`, which starts all containers beside it: Compose
+    has pinned them, and restarts those that end. Without a Docker socket, containers are not fresh for each step and
+    their memory is null, with the reason. CPU time of services that take turns comes from the host's cgroup file
+    system, mounted read-only (bench/load/cpu_counters.py).
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
 
-    @abstractmethod
-    def start(self, step: Step, loadgen: bool = False) -> Started:
-        """Starts fresh containers of the step's services, and of the load generator if `loadgen`.
+    def start(self, step: Step, loadgen: bool = False) -> dict[str, Container]:
+        """Starts fresh containers of the step's services, and of the load generator if `loadgen`; those that are up.
 
-        If one of several services does not start, the others do; if the step as a whole cannot be started, none is
-        `up`.
+        If one of several services does not start, the others do; if the step as a whole cannot be started, none is up.
+        `start_log` says why one did not start.
         """
+        return dict(self.look(step.services))
 
     def start_log(self, service: str) -> Path:
         """The file with the output of starting the service."""
@@ -101,25 +99,25 @@ class Engine(ABC):
     def stop(self, services: Sequence[str]) -> None:
         """Removes their containers."""
 
-    @abstractmethod
-    def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        """States, all read in one go; without containers that are gone. Targets (--target) count as running."""
+    def look(self, services: Sequence[str]) -> Mapping[str, Container]:
+        """Containers, all read in one go; without those that are gone. Targets (--target) count as running."""
+        return dict.fromkeys(services, Container(running=True))
 
     def is_running(self, service: str) -> bool:
         """Whether its container still runs."""
-        state = self.look([service]).get(service)
-        return state is not None and state.running
+        container = self.look([service]).get(service)
+        return container is not None and container.running
 
-    @abstractmethod
-    def state_lines(self, service: str, state: State | None = None) -> str:
+    def state_lines(self, service: str, container: Container | None = None) -> str:
         """Counters and state as lines of a raw file; for a dependency only the counters.
 
-        `state`: the result of `look`, if already known.
+        `container`: the result of `look`, if already known.
         """
+        return NO_SOCKET.format("counters")
 
-    @abstractmethod
     def limits(self, service: str) -> str:
         """The limits in effect inside the container, as lines."""
+        return NO_SOCKET.format("limits")
 
     def in_service(self, service: str, words: Sequence[str]) -> Done:
         """Runs a command in the service's container, for 20 s at most."""
@@ -128,17 +126,17 @@ class Engine(ABC):
     def save_provenance(self, service: str) -> None:
         """Saves what the image is made of; Failure if the image of a resumed run has changed."""
 
-    @abstractmethod
     def log(self, service: str) -> str:
         """The last lines of its container."""
+        return f"see: docker-compose logs {service}\n"
 
-    @abstractmethod
     def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """Runs a command in the load generator's container; the caller checks its status.
 
         `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
         command's input there and fetches its output.
         """
+        return run(words, log=log, timeout=LONGEST_S, check=False)
 
     def on_host_network(self) -> AbstractContextManager[None]:
         """While this is open, `in_loadgen` uses a load generator on the host's network, to reach targets."""
@@ -158,9 +156,9 @@ class Engine(ABC):
         `step_failed`: the step ended with a DockerError; only then this machine's engine is asked too.
         """
 
-    @abstractmethod
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Runs `python3 -m bench WORDS` where it sees the run's folder as results/RUN; the caller checks its status."""
+        return run(["python3", "-m", "bench", *words], stdin=stdin or None, check=False)
 
     def told(self, *words: str, stdin: bytes = b"") -> str:
         """What `bench` prints; Failure with its last line if it fails."""
@@ -175,6 +173,16 @@ class Engine(ABC):
 
     def start_dependencies(self) -> None:
         """Starts database, upstream, load generator and the user's own services, and waits until they are ready."""
+        end = monotonic() + DATABASE_S
+        while True:
+            try:
+                create_connection(DATABASE, timeout=1).close()
+                return
+            except OSError as error:
+                if monotonic() > end:
+                    words = f"the database does not answer ({error}): docker-compose logs postgres"
+                    raise Failure(RUN, words) from None
+                sleep(POLL_S)
 
     def restore(self) -> None:
         """Gives the database its first rows again, while no service is up."""

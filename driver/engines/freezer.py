@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import select
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Callable
 
 from driver import counters
-from driver.docker import LOCK
+from driver.docker import LOCK, in_time
 from driver.failure import ignore_signals
 
 ASK, TOLD = "freeze.ask", "freeze.told"
@@ -81,10 +80,7 @@ class Freezer:
             return self._pause("pause" if frozen else "unpause", name)
         with suppress(OSError):
             file.write_text(f"{word}\n")
-            for _ in range(TRIES):
-                if wanted in said.read_text().splitlines():
-                    return True
-                time.sleep(WAIT_S)
+            return in_time(lambda: wanted in said.read_text().splitlines(), TRIES, WAIT_S)
         return False
 
 

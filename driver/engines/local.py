@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from driver.compose import FILE, FRESH, TOOLS, in_tools, run_compose, tools_word
 from driver.docker import (
     CONFINED,
     ENGINE_GONE,
+    LONGEST_S,
     DockerError,
     Done,
     answers,
@@ -28,7 +28,7 @@ from driver.docker import (
     time_ns,
 )
 from driver.engines import dead_runs, dependencies, freezer
-from driver.engines.engine import Container, End, Engine, Started, State
+from driver.engines.engine import Container, End, Engine
 from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
 from driver.files import last_line, save
@@ -41,11 +41,9 @@ LOADGEN, DATABASE = "loadgen", "postgres"
 HOST_LOADGEN = "loadgen-host"
 """The load generator on the host's network, for servers that already run (--target)."""
 AWAY_TRIES, AWAY_S = 40, 0.5
-LONGEST_S = 86400
 FACTS = (
-    '{{index .Config.Labels "com.docker.compose.service"}}|{{.Id}}|{{.Image}}|{{.State.Pid}}'
-    "|{{.State.Running}}|{{.State.OOMKilled}}|{{.RestartCount}}|{{.State.StartedAt}}"
-    "|{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
+    '{{index .Config.Labels "com.docker.compose.service"}}|{{.State.Running}}|{{.State.OOMKilled}}|{{.RestartCount}}'
+    "|{{.Id}}|{{.Image}}|{{.State.Pid}}|{{.State.StartedAt}}|{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
 )
 """All facts that are needed about containers, so that one command (30 ms) serves several callers."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
@@ -54,18 +52,7 @@ DESCRIPTORS = 'for pid; do ls "/proc/$pid/fd" 2>/dev/null || [ ! -e "/proc/$pid"
 TRIES, WAIT_S = 100, 0.1
 CONTAINERS = 2
 """How many containers a service behind a proxy has."""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the engine says about a container."""
-
-    id: str
-    image_id: str
-    pid: int
-    state: State
-    started_ns: int | None
-    address: str
+TARGET = Container(running=True)
 
 
 class LocalDocker(Engine):
@@ -87,7 +74,7 @@ class LocalDocker(Engine):
         """The Docker context of the service's machine; empty for this one."""
         return ""
 
-    def start(self, step: Step, loadgen: bool = False) -> Started:
+    def start(self, step: Step, loadgen: bool = False) -> dict[str, Container]:
         ours = self._ours(step.services)
         targets = [name for name in step.services if name not in ours]
         self._copies = step.copies
@@ -95,19 +82,17 @@ class LocalDocker(Engine):
             self.before_load()
         up = self._fresh(step, ours, [LOADGEN] if loadgen else []) if ours else []
         if not up and not targets:
-            return Started()
+            return {}
         facts = self.facts(up)
-        up = [name for name in up if name in facts]
-        self._pids.update({name: facts[name].pid if name in facts else 0 for name in ours})
+        self._know(ours, facts)
         if step.any_cpu:
             self.save_cgroups(ours)
         if targets or step.host_network:
             try:
-                self._to_host_network({name: facts[name].address for name in up})
+                self._to_host_network(facts)
             except DockerError:
-                return Started()
-        image_ids = {name: facts[name].image_id for name in up}
-        return Started([*up, *targets], image_ids, {name: facts[name].started_ns for name in up})
+                return {}
+        return {**facts, **dict.fromkeys(targets, TARGET)}
 
     def before_load(self) -> None:
         """Failure if the counters cannot be read."""
@@ -168,6 +153,9 @@ class LocalDocker(Engine):
         """One of counters.READINGS for the service's container, on its machine."""
         return counters.READINGS[what](self.pid_of(service), self._why_not())
 
+    def _know(self, services: Sequence[str], facts: Mapping[str, Container]) -> None:
+        self._pids.update({name: facts[name].pid if name in facts else 0 for name in services})
+
     def pid_of(self, service: str) -> int:
         """The pid of the first process of a service or dependency; 0 if there is none."""
         if service in self.run.dependencies and service not in self._pids:
@@ -184,18 +172,18 @@ class LocalDocker(Engine):
             container, context = self.run.container(name, CONTAINERS), self.context_of(name)
             docker("update", "--cpuset-cpus", cpus, container, context=context)
 
-    def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
-        return {**found, **{name: State(running=True) for name in services if name in self.run.targets}}
+    def look(self, services: Sequence[str]) -> Mapping[str, Container]:
+        targets = [name for name in services if name in self.run.targets]
+        return {**self.facts(self._ours(services)), **dict.fromkeys(targets, TARGET)}
 
-    def state_lines(self, service: str, state: State | None = None) -> str:
+    def state_lines(self, service: str, container: Container | None = None) -> str:
         if service in self.run.targets:
             return "null no counters: not a container of this project\n"
         lines = self.read("counters", service)
         if role_of(service) != "server":
             return lines
-        state = state or self.look([service]).get(service)
-        return lines + (state.lines() if state else "")
+        container = container or self.look([service]).get(service)
+        return lines + (container.lines() if container else "")
 
     def limits(self, service: str) -> str:
         try:
@@ -233,16 +221,24 @@ class LocalDocker(Engine):
         # From inside the container, for the same reason as in `signal`.
         if not (pids := all_pids(self.pid_of(service))):
             return None
-        words = ("exec", self.run.container(service), "sh", "-c", DESCRIPTORS, "sh", *map(str, pids))
-        found = docker(*words, context=self.context_of(service), timeout=20, check=False).out.split()
+        found = self.in_service(service, ("sh", "-c", DESCRIPTORS, "sh", *map(str, pids))).out.split()
         return len(found) if found and all(map(str.isdecimal, found)) else None
 
-    def signal(self, service: str, signal: str, pid: int) -> int | None:
-        """Sends a signal to a process of its container; DockerError if that fails.
+    def signal(self, service: str, signal: str, *pids: int, number: int = 1) -> int | None:
+        """Sends a signal to processes of a container of the service; DockerError if that fails.
 
         Returns when it was sent, in ns since the epoch; None if unknown.
         """
-        return self._kill(service, 1, signal, str(pid))
+        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
+        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
+        container, context = self.run.container(service, number), self.context_of(service)
+        words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *map(str, pids))
+        done = docker(*words, context=context, timeout=20, check=False)
+        sent_at = done.out.strip()
+        # When the main process ends at once, the kernel kills the others of its container (137), this command too.
+        if done.status and not (sent_at and done.status == 137):
+            raise DockerError(done.last_line or f"SIG{signal} was not sent")
+        return int(sent_at) if sent_at.isdigit() else None
 
     def do_to_dependency(self, name: str, verb: str) -> str:
         """Applies a verb of driver/engines/dependencies.py to a dependency; returns its new state."""
@@ -291,10 +287,9 @@ class LocalDocker(Engine):
 
     def container_facts(self, service: str, number: int) -> Container:
         """The address and first process of the service's container with this number."""
-        facts = [*_look(self.context_of(service), [self.run.container(service, number)]).values()]
-        if not facts:
-            raise DockerError(f"container {number} of {service} is gone")
-        return Container(f"{facts[0].address}:8080", facts[0].pid)
+        for container in _look(self.context_of(service), [self.run.container(service, number)]).values():
+            return container
+        raise DockerError(f"container {number} of {service} is gone")
 
     def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
         """Stops one of its containers: SIGTERM to its main process or to all, and SIGKILL after `grace_s`."""
@@ -302,7 +297,7 @@ class LocalDocker(Engine):
         told_ns, stop = None, ["stop", "-t", f"{grace_s:.0f}"]
         if every_process:
             # -1: every process of the container except the main one and the one that calls `kill`.
-            told_ns = self._kill(service, number, "TERM", "1", "-1")
+            told_ns = self.signal(service, "TERM", 1, -1, number=number)
             # They have their SIGTERM: some servers end at once at a second one. SIGCONT changes nothing.
             stop += ["--signal", "CONT"]
         docker(*stop, name, context=context)
@@ -315,19 +310,6 @@ class LocalDocker(Engine):
         docker("start", self.run.container(service, number), context=self.context_of(service))
         if number == 1:
             self._pids[service] = self.container_facts(service, 1).pid
-
-    def _kill(self, service: str, number: int, signal: str, *pids: str) -> int | None:
-        """Sends a signal to processes of a container; returns when, in ns since the epoch, if known."""
-        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
-        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
-        container, context = self.run.container(service, number), self.context_of(service)
-        words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *pids)
-        done = docker(*words, context=context, timeout=20, check=False)
-        sent_at = done.out.strip()
-        # When the main process ends at once, the kernel kills the others of its container (137), this command too.
-        if done.status and not (sent_at and done.status == 137):
-            raise DockerError(done.last_line or f"SIG{signal} was not sent")
-        return int(sent_at) if sent_at.isdigit() else None
 
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
@@ -363,13 +345,13 @@ class LocalDocker(Engine):
         finally:
             self._from_host_network()
 
-    def _to_host_network(self, addresses: Mapping[str, str]) -> None:
-        """Starts one with the rights and limits of the regular load generator, and `addresses` of services by name."""
+    def _to_host_network(self, services: Mapping[str, Container]) -> None:
+        """Starts one with the rights and limits of the regular load generator, which knows these services by name."""
         run, log = self.run, self.run.folder / "start-loadgen.log"
         stop_host_loadgen(run)
         argv = ["run", "--detach", "--name", run.container(HOST_LOADGEN), "--network", "host"]
-        for name, address in addresses.items():
-            argv += ["--add-host", f"{name}:{address}"]
+        for name, container in services.items():
+            argv += ["--add-host", f"{name}:{container.address.partition(':')[0]}"]
         argv += ["--init", *CONFINED, "--tmpfs", "/tmp:mode=1777", "--memory", "2g"]
         argv += ["--ulimit", f"nofile={run.setting('NOFILE')}", "--cpuset-cpus", run.setting("LOADGEN_CPUS")]
         argv += ["--user", results_user(), "--workdir", "/bench"]
@@ -435,18 +417,18 @@ class LocalDocker(Engine):
     def ended(self) -> tuple[str, ...]:
         """Empty while Docker does not answer."""
         found = self.look_at_dependencies().items()
-        return tuple(name for name, one in found if not one.state.running or name in self._had_ended)
+        return tuple(name for name, one in found if not one.running or name in self._had_ended)
 
     def know_dependencies(self) -> bool:
         """Looks up the processes of all dependencies; whether all exist."""
         return set(self.look_at_dependencies()) >= set(self.run.dependencies)
 
-    def look_at_dependencies(self) -> dict[str, Facts]:
-        """Facts of the dependencies that exist."""
+    def look_at_dependencies(self) -> dict[str, Container]:
+        """The dependencies that exist."""
         facts = self.facts(self.run.dependencies)
-        self._pids.update({name: facts[name].pid if name in facts else 0 for name in self.run.dependencies})
+        self._know(self.run.dependencies, facts)
         loadgen = facts.get(LOADGEN)
-        if loadgen and loadgen.state.running:
+        if loadgen and loadgen.running:
             self._unreadable = counters.unreadable(loadgen.id, loadgen.pid)
         return facts
 
@@ -475,9 +457,9 @@ class LocalDocker(Engine):
             return start_docker("exec", "--interactive", self.run.container(LOADGEN), *argv)
         return start_docker(*tools_words(self.run, *argv))
 
-    def facts(self, services: Iterable[str]) -> dict[str, Facts]:
-        """Facts of their existing containers, by service."""
-        facts: dict[str, Facts] = {}
+    def facts(self, services: Iterable[str]) -> dict[str, Container]:
+        """Their existing containers, by service."""
+        facts: dict[str, Container] = {}
         for context, names in self._by_context(services).items():
             facts.update(_look(context, [self.run.container(name) for name in names]))
         return facts
@@ -496,8 +478,8 @@ class LocalDocker(Engine):
             docker(*words, *map(self.run.container, names), context=context, check=check)
 
 
-def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
-    """Facts by service.
+def _look(context: str, containers: Sequence[str]) -> dict[str, Container]:
+    """Those that exist, by service.
 
     Waits for this machine's engine if it does not answer, because it may be restarting; otherwise all containers would
     seem to have ended. For other machines, `check` reports a lost one.
@@ -515,10 +497,10 @@ def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
     return dict(map(_facts, filter(None, done.out.splitlines())))
 
 
-def _facts(line: str) -> tuple[str, Facts]:
-    service, container, image, pid, running, killed, restarts, started, address = line.split("|")
-    state = State(running == "true", killed == "true", int(restarts))
-    return service, Facts(container, image, int(pid), state, time_ns(started), address)
+def _facts(line: str) -> tuple[str, Container]:
+    service, running, killed, restarts, container, image, pid, started, ip = line.split("|")
+    states = running == "true", killed == "true", int(restarts)
+    return service, Container(*states, container, image, int(pid), time_ns(started), f"{ip}:8080")
 
 
 def stop_host_loadgen(run: Run) -> None:

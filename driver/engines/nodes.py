@@ -18,7 +18,7 @@ from driver.engines.local import LOADGEN, LocalDocker
 from driver.failure import RUN, Failure
 from driver.files import save, text_of
 from driver.nodes.compose import CHECKER, OUTER
-from driver.nodes.loadgen import FarLoadgen
+from driver.nodes.loadgen import in_far_loadgen
 from driver.nodes.node import nodes_of, read_addresses, read_lanes, role_of, several
 from driver.nodes.swarm import find_manager
 from driver.run import Run
@@ -124,8 +124,8 @@ class Nodes(LocalDocker):
     def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         checks = not self.on_swarm and "verify" in words
         service, role = (CHECKER, "server") if checks else (LOADGEN, LOADGEN)
-        far = FarLoadgen(self.run, self.nodes[role].context, self.run.container(service))
-        return far.do(words, log=log, folder=folder)
+        context, container = self.nodes[role].context, self.run.container(service)
+        return in_far_loadgen(self.run, context, container, words, log=log, folder=folder)
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Always runs on this machine, where the run's folder is."""

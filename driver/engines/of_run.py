@@ -10,9 +10,7 @@ from driver.run import Run
 def engine_of(run: Run) -> Engine:
     """The engine of a run: an environment variable marks `docker-compose up bench`, and nodes.tsv several machines."""
     if is_composed():
-        from driver.engines.composed import Composed
-
-        return Composed(run)
+        return Engine(run)
     if (run.lane_folder / NODES).exists():
         from driver.engines.nodes import Nodes
 

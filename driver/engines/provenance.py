@@ -7,20 +7,9 @@ import shlex
 from driver.docker import CONFINED, DockerError, docker
 from driver.failure import USER, Failure
 from driver.files import save, text_of
-from driver.run import Run
+from driver.run import ROOT, Run
 
-JIT = """
-import sys, sysconfig
-jit = getattr(sys, "_jit", None)
-if sys.implementation.name == "pypy":
-    print("null PyPy has a JIT of its own, always on")
-elif jit:
-    print("available", jit.is_available())
-    print("enabled", jit.is_enabled())
-else:
-    print("available", "--enable-experimental-jit" in (sysconfig.get_config_var("CONFIG_ARGS") or ""))
-"""
-"""Asks the interpreter whether CPython's JIT is built in and enabled (sys._jit since 3.14, else the build's flags)."""
+JIT = ROOT / "services/jit.py"
 ASKED = {
     "packages": "cat /app/packages.txt",
     "python": "python3 -VV",
@@ -52,7 +41,7 @@ def save_provenance(run: Run, service: str) -> None:
     # One container for all questions; form feeds separate the answers.
     script = ' && printf "\\f" && '.join(ASKED.values())
     try:
-        answers = docker(*argv, image, "sh", "-c", script, JIT, timeout=60).out.split(APART)
+        answers = docker(*argv, image, "sh", "-c", script, JIT.read_text(), timeout=60).out.split(APART)
     except DockerError as error:
         docker("rm", "--force", name, check=False)
         raise ImageError(str(error)) from error

@@ -137,7 +137,7 @@ def find_left() -> Left:
 def find_folders(root: Path) -> list[Path]:
     """Temporary folders of killed scripts, untouched for a day, and unpacked published runs."""
     results = root / "results"
-    found = [path for kind in ("app", "cost", "baseline") for path in results.glob(f".{kind}-??????")]
+    found = [path for kind in ("app", "packages") for path in results.glob(f".{kind}-????????")]
     found = [*filter(_is_left, [*found, *results.glob("published/.??????")])]
     return sorted([*found, *filter(Path.is_dir, [results / UNPACKED])])
 
@@ -151,26 +151,15 @@ def find_trees(root: Path) -> list[Path]:
 
 def remove_all(root: Path, left: Left, images: Images, folders: list[Path], trees: list[Path]) -> None:
     """Removes all of these; prints the engine's errors."""
-    asked = (("rm", "--force", "--volumes"), left.containers), (("network", "rm"), left.networks)
-    said = ""
-    for words, names in (*asked, (("volume", "rm"), left.volumes)):
-        said += docker(*words, *names, check=False).err if names else ""
-    print(said + remove_images(images), end="", flush=True)
+    of_docker = (("rm", "--force", "--volumes"), left.containers), (("network", "rm"), left.networks)
+    for words, names in (*of_docker, (("volume", "rm"), left.volumes)):
+        print(docker(*words, *names, check=False).err if names else "", end="")
+    print(remove_images(images), end="", flush=True)
     for path in folders:
         shutil.rmtree(path, ignore_errors=True)
     for path in trees:
         if not run(["git", "-C", str(root), "worktree", "remove", "--force", str(path)], check=False).status:
             path.parent.rmdir()
-
-
-def size_words(size: float) -> str:
-    """Bytes with a unit."""
-    unit = ""
-    for larger in "KMGT":
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.1f}{unit}B" if unit and size < 10 else f"{size:.0f}{unit}B"
 
 
 def _list(*command: str, fields: str) -> Iterator[list[str]]:
@@ -183,7 +172,7 @@ def _list(*command: str, fields: str) -> Iterator[list[str]]:
 def _free(place: str) -> str:
     """Free space there; empty if the path does not exist."""
     with suppress(OSError):
-        return size_words(shutil.disk_usage(place).free)
+        return f"{shutil.disk_usage(place).free / 1e9:.1f} GB"
     return ""
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 
 from driver.compose import need_compose
-from driver.docker import end_group, engine_environment, kinds, spawn
+from driver.docker import end, engine_environment, kinds, spawn
 from driver.engines.engine import is_composed
 from driver.failure import INTERRUPTED, NOTE, USER, Interrupted, end_line, go_on_with_line, ignore_signals, warn
 from driver.lifecycle.leftovers import remove_left, remove_run
@@ -76,7 +76,7 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
     finally:
         ignore_signals()
         if child:
-            end_group(child, ENDS_S)
+            end(child, ENDS_S)
         end_writers(run, but=[guard.pid])
         if interrupted:
             go_on_with_line()

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from driver.failure import USER, Failure
+from driver.messages import cpu_list
 from driver.nodes.node import ROLES, Lane, Node
 
 PAIRED = ("server", "loadgen")
@@ -21,55 +22,36 @@ LONGEST_PREFIX = 27
 def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tuple[list[Node], list[str]]:
     """The nodes to use, and for each other node the reason why not.
 
-    All servers are of one kind, and so are all load generators: the kind that the run began with (`before`), or else
-    the most common one.
+    All servers are of one kind, and so are all load generators: the most common one. The nodes of a role stay of the
+    kind that the run began with (`before`).
     """
-    kinds = _kinds(before)
+    kinds = {node.role: node.kind for node in reversed(before)}
     kept, left_out = [], []
     for node in sorted(usable):
         if node.role in PAIRED and node.role not in kinds:
             alike = Counter(other.kind for other in sorted(usable) if other.role == node.role)
             kinds[node.role] = alike.most_common(1)[0][0]
-        if node.role in PAIRED and node.kind != kinds[node.role]:
-            left_out.append(f"{node.name} ({node.role}: {node.kind}, the others have {kinds[node.role]})")
-        else:
-            kept.append(node)
-    return kept, left_out
-
-
-def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = ()) -> list[Node]:
-    """The first suitable node of each role; Failure if one has none.
-
-    `before`: the nodes that the run has used; it stays on nodes of the same kind.
-    """
-    # A resumed run looks at nodes of all kinds, so that the error can name one of the wrong kind.
-    nodes = sorted(usable) if before else of_largest_kinds(usable)[0]
-    kinds = _kinds(before)
-    by_role: dict[str, Node] = {}
-    others: dict[str, str] = {}
-    for node in nodes:
         if kinds.get(node.role, node.kind) == node.kind:
-            by_role.setdefault(node.role, node)
+            kept.append(node)
         else:
-            others[node.role] = f"{node.name} has {node.kind}, and the run began on {kinds[node.role]}"
-    if lacking := [role for role in ROLES if role not in by_role]:
-        why = "; ".join(others[role] for role in lacking if role in others) or "scripts/swarm.sh check says why"
-        raise Failure(USER, f"no node can be used as {' or '.join(lacking)}: {why}")
-    return [by_role[role] for role in ROLES]
+            left_out.append(f"{node.name} ({node.role}: {node.kind}, the run uses {kinds[node.role]})")
+    return kept, left_out
 
 
 def chosen_lanes(
     usable: Sequence[Node], before: Sequence[Node], subnet: str, settings: Mapping[str, str]
 ) -> list[Lane]:
-    """As many lanes as there are pairs of server and load generator; the first has the nodes of `chosen_nodes`.
+    """As many lanes as there are pairs of server and load generator; Failure if a role has no suitable node.
 
-    Each lane gets as many CPUs for its database as DATABASE_CPUS has, if the support node has enough.
+    `before`: the nodes that the run has used. Each lane gets as many CPUs for its database as DATABASE_CPUS has, if the
+    support node has enough.
     """
     kept, _ = of_largest_kinds(usable, before)
-    by_role = {
-        first.role: [first, *(node for node in kept if node.role == first.role and node != first)]
-        for first in chosen_nodes(kept, before)
-    }
+    by_role = {role: [node for node in kept if node.role == role] for role in ROLES}
+    if lacking := [role for role in ROLES if not by_role[role]]:
+        _, others = of_largest_kinds([node for node in usable if node.role in lacking], before)
+        why = "; ".join(others) or "scripts/swarm.sh check says why"
+        raise Failure(USER, f"no node can be used as {' or '.join(lacking)}: {why}")
     pairs = list(zip(by_role["server"], by_role["loadgen"]))
     supports = [by_role["support"][number % len(by_role["support"])] for number in range(len(pairs))]
     cpus = _database_cpus(supports, [loadgen for _, loadgen in pairs], settings)
@@ -102,15 +84,6 @@ def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[
     }
 
 
-def cpu_list(text: str) -> list[int]:
-    """Parses a CPU list in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
-    cpus: list[int] = []
-    for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
-
-
 def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings: Mapping[str, str]) -> list[str]:
     """The CPUs of each lane's database. If a node does not have enough, its lanes share DATABASE_CPUS."""
     database_cpus = settings["DATABASE_CPUS"]
@@ -126,8 +99,3 @@ def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings:
         for place, number in enumerate(mine[1:]):
             chosen[number] = ",".join(map(str, free[place * size : (place + 1) * size]))
     return chosen
-
-
-def _kinds(before: Sequence[Node]) -> dict[str, str]:
-    """The kind of node that the run began with, by role."""
-    return {node.role: node.kind for node in reversed(before)}

@@ -7,11 +7,10 @@ import subprocess
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from driver.docker import CONFINED, DockerError, Done, client, docker, end, or_failure, reach, spawn
+from driver.docker import CONFINED, LONGEST_S, DockerError, Done, client, docker, end, or_failure, reach, spawn
 from driver.failure import RUN, warn
 from driver.files import save
 from driver.messages import STEP, read
@@ -49,51 +48,45 @@ def fill_volumes(run: Run, node: Node) -> None:
         docker("run", *options, *mounts, *words, context=node.context, stdin=project)
 
 
-@dataclass(frozen=True)
-class FarLoadgen:
-    """A load generator on another machine."""
-
-    run: Run
-    context: str
-    container: str
-
-    def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
-        """Runs a command in it. With a `folder`, sends inputs before, and fetches files after, whatever the status."""
-        if folder:
-            # The plan, the step, and files of earlier verbs, after emptying the folder there.
-            take = ("exec", "--interactive", self.container, "sh", "-c", TAKE, self.run.name, folder)
-            try:
-                docker(*take, context=self.context, stdin=inputs(self.run, folder))
-            except DockerError as error:
-                words = f"the load generator cannot be sent its input: {error}"
-                if log:
-                    save(log, words + "\n")
-                return Done(RUN, "", words)
-        done = docker("exec", self.container, *words, context=self.context, check=False, log=log, timeout=86400)
-        if folder and not self.bring_home(folder):
-            return Done(RUN, done.out, done.err)
-        return done
-
-    def bring_home(self, folder: str) -> bool:
-        """Fetches files written since inputs were sent, all or none, checked by sha256."""
-        words = ("exec", self.container, "bash", "-c", GIVE, self.run.name, folder)
-        argv = [client(), *reach(self.context), *words]
-        giving = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        data = b""
+def in_far_loadgen(
+    run: Run, context: str, container: str, words: Sequence[str], *, log: Path | None = None, folder: str = ""
+) -> Done:
+    """Runs a command in it. With a `folder`, sends inputs before, and fetches files after, whatever the status."""
+    if folder:
+        # The plan, the step, and files of earlier verbs, after emptying the folder there.
+        take = ("exec", "--interactive", container, "sh", "-c", TAKE, run.name, folder)
         try:
-            with suppress(subprocess.TimeoutExpired):
-                data, _ = giving.communicate(timeout=HOME_S)
-        finally:
-            end(giving)
-        files = _whole(data) if giving.returncode == 0 else None
-        if files is None:
-            warn(f"the load generator's files of {folder} arrived incomplete")
-            return False
-        for name, content in files.items():
-            path = self.run.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        return True
+            docker(*take, context=context, stdin=inputs(run, folder))
+        except DockerError as error:
+            words = f"the load generator cannot be sent its input: {error}"
+            if log:
+                save(log, words + "\n")
+            return Done(RUN, "", words)
+    done = docker("exec", container, *words, context=context, check=False, log=log, timeout=LONGEST_S)
+    if folder and not _bring_home(run, context, container, folder):
+        return Done(RUN, done.out, done.err)
+    return done
+
+
+def _bring_home(run: Run, context: str, container: str, folder: str) -> bool:
+    """Fetches files written since inputs were sent, all or none, checked by sha256."""
+    argv = [client(), *reach(context), "exec", container, "bash", "-c", GIVE, run.name, folder]
+    giving = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    data = b""
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            data, _ = giving.communicate(timeout=HOME_S)
+    finally:
+        end(giving)
+    files = _whole(data) if giving.returncode == 0 else None
+    if files is None:
+        warn(f"the load generator's files of {folder} arrived incomplete")
+        return False
+    for name, content in files.items():
+        path = run.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return True
 
 
 def inputs(run: Run, folder: str) -> bytes:

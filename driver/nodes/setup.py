@@ -17,11 +17,11 @@ from driver.engines.local import LOADGEN
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save
-from driver.nodes.choice import chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
+from driver.nodes.choice import chosen_lanes, lanes_entry, of_largest_kinds
 from driver.nodes.compose import OUTER, lane_compose, need_far_compose
 from driver.nodes.images import copy_images, overlay_options, send_images, start_registry
 from driver.nodes.loadgen import fill_volumes
-from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, save_nodes, several
+from driver.nodes.node import EVER, LANES, Lane, read_lanes, read_nodes, save_nodes, several
 from driver.nodes.swarm import find_manager, read_swarm
 from driver.parallel import together
 from driver.run import Run
@@ -31,24 +31,15 @@ REACHES = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line =
 
 
 def choose_nodes(run: Run) -> None:
-    """Chooses a node of the swarm for each role, or all pairs that there are; a resumed run may get other nodes."""
-    usable = read_swarm().usable()
-    nodes = chosen_nodes(usable, read_nodes(run.folder / EVER))
-    save_nodes(run.folder, nodes)
-    server, loadgen, support = nodes
+    """Chooses as many lanes as the swarm has pairs of nodes; a resumed run may get other nodes of the same kinds."""
+    usable, before = read_swarm().usable(), read_nodes(run.folder / EVER)
+    lanes = chosen_lanes(usable, before, run.setting("BENCH_SUBNET"), run.settings)
+    server, loadgen, support = lanes[0].nodes
+    save_nodes(run.folder, lanes[0].nodes)
     machines = f"server {server.name}, load generator {loadgen.name}, database {support.name}"
     say(f"nodes: {machines}; overlay network, not encrypted")
-    _choose_lanes(run, usable)
-    need_far_compose(run)
-
-
-def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
-    """Chooses as many lanes as there are pairs of nodes."""
-    # Includes the nodes that were just chosen.
-    ever = read_nodes(run.folder / EVER)
+    _, left_out = of_largest_kinds(usable, before)
     facts = json.loads((run.folder / "run.json").read_text())
-    _, left_out = of_largest_kinds(usable, ever)
-    lanes = chosen_lanes(usable, ever, run.setting("BENCH_SUBNET"), run.settings)
     entry = lanes_entry(lanes, left_out, facts.get("lanes") or {})
     if entry["most"] > 1 or entry["left_out"]:
         save(run.folder / "run.json", json.dumps({**facts, "lanes": entry}, indent=1) + "\n")
@@ -58,6 +49,7 @@ def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
         say(f"{len(lanes)} pairs of nodes side by side: {pairs}")
     if left_out:
         say(f"left out, because figures of different nodes are not compared: {'; '.join(left_out)}")
+    need_far_compose(run)
 
 
 def save_lanes(run: Run, lanes: Sequence[Lane]) -> None:

@@ -20,7 +20,10 @@ SEPARATOR = "+"
 
 @dataclass(frozen=True)
 class SwarmNode:
-    """One node. `context`: the Docker context that reaches its engine, None if there is none; `memory` in bytes."""
+    """One node. `context`: the Docker context that reaches its engine, None if there is none.
+
+    `kind`: CPUs, memory and platform, equal for comparable nodes; the swarm does not know the CPU model.
+    """
 
     id: str
     name: str
@@ -29,9 +32,8 @@ class SwarmNode:
     ready: bool
     active: bool
     manager: bool
-    cpus: float
-    memory: int
-    platform: str
+    cpus: int
+    kind: str
     engine: str
     context: str | None
 
@@ -44,11 +46,6 @@ class SwarmNode:
     def usable(self) -> bool:
         """Whether containers can be started there now."""
         return self.ready and self.active and self.context is not None
-
-    @property
-    def kind(self) -> str:
-        """CPUs, memory and platform, equal for comparable nodes; the swarm does not know the CPU model."""
-        return kind_of(self.cpus, self.memory, self.platform)
 
 
 def kind_of(cpus: float, memory: int, platform: str) -> str:
@@ -71,7 +68,7 @@ class Swarm:
     def usable(self) -> list[Node]:
         """The usable nodes, one entry per role."""
         return [
-            Node(role, node.name, node.context or "", node.address, node.kind, int(node.cpus))
+            Node(role, node.name, node.context or "", node.address, node.kind, node.cpus)
             for node in self.nodes
             if node.usable
             for role in node.roles
@@ -161,7 +158,7 @@ def _node(entry: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
     # A leader without an advertised address shows 0.0.0.0 here; its manager status has the right address.
     if address in ("", "0.0.0.0") and manager:
         address = str(manager["Addr"]).rpartition(":")[0]
-    resources, platform = about["Resources"], about["Platform"]
+    cpus, memory, platform = about["Resources"]["NanoCPUs"] / 1e9, about["Resources"]["MemoryBytes"], about["Platform"]
     return SwarmNode(
         id=entry["ID"],
         name=about["Hostname"],
@@ -170,9 +167,8 @@ def _node(entry: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
         ready=status["State"] == "ready",
         active=spec["Availability"] == "active",
         manager=bool(manager),
-        cpus=resources["NanoCPUs"] / 1e9,
-        memory=resources["MemoryBytes"],
-        platform=f"{platform['OS']}/{platform['Architecture']}",
+        cpus=int(cpus),
+        kind=kind_of(cpus, memory, f"{platform['OS']}/{platform['Architecture']}"),
         engine=about["Engine"]["EngineVersion"],
         context=contexts.get(entry["ID"]),
     )

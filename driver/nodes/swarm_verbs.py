@@ -80,16 +80,6 @@ class Finding:
         return f"{self.kind}: {self.words}"
 
 
-@dataclass(frozen=True)
-class Port:
-    """Whether one node reaches a TCP port of another."""
-
-    of: str
-    to: str
-    number: int
-    open: bool
-
-
 def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
     """All findings. `seconds`: how long to measure each link."""
     wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in IMAGES}
@@ -103,7 +93,8 @@ def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
     for node in nodes:
         yield of_clock(node.name, *_clock(node))
     copy_tools(root, nodes)
-    yield from of_ports([port for ports in together(partial(_ports, swarm), nodes) for port in ports])
+    closed = [finding for findings in together(partial(closed_ports, swarm), nodes) for finding in findings]
+    yield from closed or [Finding("ok", f"ports: {MANAGERS}/tcp, {NETWORKS}/tcp reached between all nodes with a role")]
     yield from _links(swarm, seconds)
 
 
@@ -163,17 +154,6 @@ def of_clock(node: str, ahead: float, within: float) -> Finding:
     return Finding(kind, f"{node}: clock {ahead * 1e3:+.0f} ms from this machine's (within {within * 1e3:.0f}){help_}")
 
 
-def of_ports(ports: Sequence[Port]) -> Iterator[Finding]:
-    """Closed ports, or that all are open."""
-    closed = [port for port in ports if not port.open]
-    for port in closed:
-        what = PORTS[port.number]
-        yield Finding("stop", f"{port.of}: cannot reach {port.to} at {port.number}/tcp ({what}): open it there")
-    if ports and not closed:
-        numbers = ", ".join(f"{number}/tcp" for number in sorted({port.number for port in ports}))
-        yield Finding("ok", f"ports: {numbers} reached between all nodes with a role")
-
-
 def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
     """From the outputs of ping and iperf3 over an overlay network; None if they were not run."""
     match, bits_per_second = PING.search(ping.out) if ping else None, _speed(iperf.out if iperf else "")
@@ -212,15 +192,16 @@ def _node_tool(node: Node, *words: str, stdin: bytes = b"", check: bool = True) 
     return docker("run", "--rm", *CONFINED, "--init", *words, context=node.context, stdin=stdin, check=check)
 
 
-def _ports(swarm: Swarm, node: Node) -> list[Port]:
-    """Whether a node reaches the swarm's ports of all others."""
+def closed_ports(swarm: Swarm, node: Node) -> list[Finding]:
+    """The swarm's ports that a node does not reach: of all others, and of the managers among them."""
     manages = {one.name for one in swarm.nodes if one.manager}
     others = [other for other in swarm.machines() if other.name != node.name]
     asked = [(other, NETWORKS) for other in others] + [(other, MANAGERS) for other in others if other.name in manages]
     lines = "".join(f"{other.address} {number}\n" for other, number in asked).encode()
     done = _node_tool(node, "--interactive", "--network", "host", IMAGE, "bash", "-c", TRY_PORTS, stdin=lines)
-    states = zip(asked, done.out.split())
-    return [Port(node.name, other.name, number, word == "open") for (other, number), word in states]
+    closed = [port for port, state in zip(asked, done.out.split()) if state != "open"]
+    words = "{}: cannot reach {} at {}/tcp ({}): open it there"
+    return [Finding("stop", words.format(node.name, other.name, port, PORTS[port])) for other, port in closed]
 
 
 def _links(swarm: Swarm, seconds: int) -> Iterator[Finding]:

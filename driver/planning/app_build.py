@@ -11,7 +11,7 @@ from driver.planning.tools import bench, build, python_base
 LOG = "app-build.log"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AppBuild:
     """The app in `folder`, which `out` in results/ describes, with the Debian packages `apt`."""
 

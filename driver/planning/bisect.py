@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver.docker import answers, end_group, spawn
+from driver.arguments import Parser
+from driver.docker import Done, answers, end, spawn
 from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, plain, say
-from driver.planning.matrix import refuse_typos
+from driver.planning.matrix import two_refs
 from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -28,21 +29,6 @@ ENDS_S = 60.0
 
 FOUND = re.compile(r"^[0-9a-f]{40,64} is the first '?bad'? commit$", re.MULTILINE)
 """How git ends a bisection; from version 2.55 on, it quotes the word."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How scripts/matrix.sh ended: exit status, standard output, and the last line of its messages."""
-
-    status: int
-    out: str
-    words: str
-
-    @property
-    def run(self) -> str:
-        """results/RUN; empty if it has none."""
-        last = self.out.splitlines()[-1:] or [""]
-        return last[0].removesuffix("/report.md") if last[0].endswith("/report.md") else ""
 
 
 @dataclass
@@ -71,7 +57,7 @@ def main(argv: list[str]) -> int:
         _need_one_comparison(bisection)
         say(f"measuring {refs[0]} and {refs[1]}")
         # `bench bisect` fails if there is no difference, and so nothing to bisect.
-        run = _need(_measure(bisection, bisection.bad)).run
+        run = _run_of(_need(_measure(bisection, bisection.bad)))
         bisection.whole, _, words = bench(ROOT, "bisect", run).strip().partition(" ")
         _tell(bisection, bisection.bad, f"bad: {words}", run)
         return _bisect(bisection)
@@ -84,25 +70,18 @@ def main(argv: list[str]) -> int:
 
 def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
     """The two refs, the package's folder, and options of scripts/matrix.sh."""
-    if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
-        raise Failure(USER, "two commits are needed first: GOOD and BAD; see --help")
-    refuse_typos(argv[2:])
-    package = ""
-    selection: list[str] = []
-    words = list(argv[2:])
-    while words:
-        word = words.pop(0)
-        if word == "--package":
-            if package or not words or not words[0]:
-                raise Failure(USER, "give --package once, with one folder; see --help")
-            package = words.pop(0)
-        elif word.partition("=")[0] in (*NOT_HERE, "--package"):
-            raise Failure(USER, f"a bisection takes no {word}; see --help")
-        elif word == "--quiet":
-            os.environ["BENCH_QUIET"] = "1"
-        else:
-            selection.append(word)
-    return list(argv[:2]), package, selection
+    refs = two_refs(argv, "two commits are needed first: GOOD and BAD")
+    parser = Parser("bisect")
+    parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("--quiet", action="store_true")
+    options, selection = parser.parse_known_args(argv[2:])
+    if len(options.package) > 1:
+        raise Failure(USER, "give --package once, with one folder; see --help")
+    if refused := [word for word in selection if word.partition("=")[0] in NOT_HERE]:
+        raise Failure(USER, f"a bisection takes no {refused[0]}; see --help")
+    if options.quiet:
+        os.environ["BENCH_QUIET"] = "1"
+    return refs, "".join(options.package), selection
 
 
 def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
@@ -125,24 +104,30 @@ def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
     return folder, good, bad
 
 
-def _measure(bisection: Bisection, commit: str, *options: str) -> Measured:
-    """Measures the commit and the good one in one run."""
+def _measure(bisection: Bisection, commit: str, *options: str) -> Done:
+    """Measures the commit and the good one in one run; `err` is the last line of what scripts/matrix.sh says."""
     packages = [word for one in (bisection.good, commit) for word in ("--package", f"{bisection.folder}@{one}")]
     argv = [str(ROOT / "scripts/matrix.sh"), "--quiet", *packages, *GIVEN, *bisection.selection, *options]
     child = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         out, errors = (text.decode(errors="replace") for text in child.communicate())
     finally:
-        end_group(child, ENDS_S)
+        end(child, ENDS_S)
     last = (errors.splitlines() or [""])[-1]
     words = re.sub(r"^(bench|matrix\.sh): ", "", last)
-    return Measured(child.returncode, out, words or f"scripts/matrix.sh ended with status {child.returncode}")
+    return Done(child.returncode, out, words or f"scripts/matrix.sh ended with status {child.returncode}")
 
 
-def _need(measured: Measured) -> Measured:
+def _need(measured: Done) -> Done:
     if measured.status:
-        raise Failure(NOT_MEASURED if measured.status == RUN else measured.status, measured.words)
+        raise Failure(NOT_MEASURED if measured.status == RUN else measured.status, measured.err)
     return measured
+
+
+def _run_of(measured: Done) -> str:
+    """results/RUN, which scripts/matrix.sh prints last; empty if there is none."""
+    last = measured.out.splitlines()[-1:] or [""]
+    return last[0].removesuffix("/report.md") if last[0].endswith("/report.md") else ""
 
 
 def _need_one_comparison(bisection: Bisection) -> None:
@@ -169,10 +154,10 @@ def _judge(bisection: Bisection, commit: str) -> str:
     """
     say(f"measuring {commit[:10]}")
     measured = _measure(bisection, commit)
-    words = measured.words
+    words, run = measured.err, _run_of(measured)
     if measured.status == 0:
         try:
-            judged = bench(ROOT, "bisect", measured.run, f"--whole={bisection.whole}").strip()
+            judged = bench(ROOT, "bisect", run, f"--whole={bisection.whole}").strip()
         except (Failure, SystemExit) as error:
             raise Failure(NOT_MEASURED, f"the bisection stopped: {error}") from error
     elif measured.status == EQUAL:
@@ -183,7 +168,7 @@ def _judge(bisection: Bisection, commit: str) -> str:
         judged = f"skip: {words.rpartition(f'@{commit}: ')[2]}"
     if measured.status == USER and not answers():
         judged = "abort: the Docker daemon does not answer"
-    _tell(bisection, commit, judged, measured.run)
+    _tell(bisection, commit, judged, run)
     return judged.partition(":")[0]
 
 

@@ -38,7 +38,10 @@ def imported_interface(built: AppBuild, label: str, python: str) -> str:
     say(f"the source of {app.app} does not show its interface: importing it on Python {python}")
     image_words = ("--build-arg", "APP_BASE=bare", "--label", "bench.image=service", "--load", "--tag", image)
     built.run("the app's requirements cannot be installed", "own-app", python, out / "locks" / label, *image_words)
-    save_json(out / FILE, {"services": {SERVICE: _service(run, app, image)}})
+    service: dict[str, object] = {"image": image, "pull_policy": "never", "labels": {"bench.run": project}}
+    service["extends"] = {"file": str(root / "services/template.yml").replace("$", "$$"), "service": "imported"}
+    service["environment"] = {"APP": app.app, **dict.fromkeys(app.variables)}
+    save_json(out / FILE, {"services": {SERVICE: service}})
     words, what = ["python3", "-c", (root / PROGRAM).read_text(), mark], f"{app.app} does not import on Python {python}"
     try:
         status = in_own_image(run, SERVICE, words, what=what, limit=IMPORT_TIMEOUT, log=log)
@@ -51,24 +54,3 @@ def imported_interface(built: AppBuild, label: str, python: str) -> str:
     hint = "mend that, or give --interface if it imports only where its services are (see --help)"
     _, last = print_trace(bench(root, "own-trace", f"results/{out.name}", f"results/{out.name}/{log.name}", hint))
     raise Failure(USER, ": ".join(filter(None, (what, last, left_out(built.folder, log)))))
-
-
-def _service(run: Run, app: OwnApp, image: str) -> dict[str, object]:
-    template = str(run.root / "services/template.yml").replace("$", "$$")
-    return {
-        "extends": {"file": template, "service": "imported"},
-        "image": image,
-        "pull_policy": "never",
-        "labels": {"bench.run": run.project},
-        "network_mode": "none",
-        "mem_limit": "${MEMORY:-512m}",
-        # As services/template.yml has it.
-        "environment": {
-            "APP": app.app,
-            "HOME": "/tmp",
-            "WORKERS": "${WORKERS:-1}",
-            "DB_POOL_TOTAL": "${DB_POOL_TOTAL:-16}",
-            "UPSTREAM_URL": "http://upstream:8080",
-            **dict.fromkeys(app.variables),
-        },
-    }

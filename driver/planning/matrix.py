@@ -9,13 +9,16 @@ import re
 import shlex
 import stat
 import subprocess
-from collections.abc import Sequence
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from driver import compose
+from driver.arguments import Parser, given
 from driver.docker import answer
 from driver.engines.dead_runs import is_measured
 from driver.failure import USER, Failure, Interrupted, say, warn
@@ -24,7 +27,7 @@ from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
 from driver.origin import is_from_here, is_noted, note_origin
-from driver.planning.names import Named, list_of, names_in, read_lists, selected
+from driver.planning.names import list_of, names_in, read_lists, selected
 from driver.planning.own_app import ON_HOST, OPTIONS, prepare_own_app
 from driver.planning.packages import is_source, prepare_packages
 from driver.planning.tools import bench, plan
@@ -32,7 +35,7 @@ from driver.run import ROOT, open_run
 from driver.services import harness
 from driver.services.ready import patience
 
-MACHINES = ("--server-context", "--loadgen-context", "--server-address")
+MACHINES = ("server-context", "loadgen-context", "server-address")
 """Options for two machines without a swarm."""
 PACKAGES = {"--package": "packages", "--with": "together"}
 """Options with a package, by the field of a request that has their values."""
@@ -48,13 +51,14 @@ REFS = "refs.json"
 
 @dataclass
 class Request:
-    """The options. `selection`: those of `bench plan`, packages included; `verb`: plan, list, commands or names.
+    """The options. `selection`: those of `bench plan`, packages included. `listed`: the WHAT of `--list WHAT`.
 
-    `names`: the WHAT of `--list WHAT`. `together`: the values of --with.
+    `together`: the values of --with. `own`: the options for the user's own app; `folder` and `app` are those of --app.
     """
 
-    verb: str = "plan"
-    names: str = ""
+    listed: str | None = None
+    dry_run: bool = False
+    quiet: bool = False
     selection: list[str] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
     together: list[str] = field(default_factory=list)
@@ -64,6 +68,24 @@ class Request:
     again: str = ""
     swarm: bool = False
     set_up: bool = False
+
+    @property
+    def verb(self) -> str:
+        """What is done: plan, list, commands or names."""
+        if self.listed is None:
+            return "commands" if self.dry_run else "plan"
+        return "names" if self.listed else "list"
+
+
+class Grouped(Action):
+    """Keeps the values of several options in one dictionary, by option; --app has the names `folder` and `app`."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Called for each occurrence."""
+        named = dict(zip(("folder", "app"), values)) if self.nargs else {(option_string or "")[2:]: values}
+        getattr(namespace, self.dest).update(named)
 
 
 def main(argv: list[str]) -> int:
@@ -113,7 +135,7 @@ def main(argv: list[str]) -> int:
 def _listed(request: Request, lists: dict[str, dict[str, str]]) -> bool:
     """Print the list that is asked for if that needs no set-up; also refuses names that are unknown."""
     if request.verb == "names":
-        _print(list_of(lists, request.names, request.selection))
+        _print(list_of(lists, request.listed or "", request.selection))
         return True
     if harness.can_plan() or os.environ.get(TWO_REFS) or LOCAL.exists():
         return False
@@ -125,7 +147,7 @@ def _listed(request: Request, lists: dict[str, dict[str, str]]) -> bool:
     return True
 
 
-def _print(named: Named) -> None:
+def _print(named: Mapping[str, str]) -> None:
     width = max(map(len, named), default=0)
     for name, words in named.items():
         print(f"{name:<{width}}  {words}".rstrip())
@@ -142,68 +164,55 @@ def refuse_typos(argv: Sequence[str]) -> None:
             raise Failure(USER, f"unknown option '{option}'; {meant}")
 
 
+def two_refs(argv: Sequence[str], needed: str) -> list[str]:
+    """The two refs before the options; Failure with `needed` if one is missing, and if an option is mistyped."""
+    if len(argv) < 2 or any(not ref or ref.startswith("-") for ref in argv[:2]):
+        raise Failure(USER, f"{needed}; see --help")
+    refuse_typos(argv[2:])
+    return list(argv[:2])
+
+
+def app_parser(prog: str) -> Parser:
+    """Parses --app."""
+    parser = Parser(prog)
+    what = "a folder and MODULE:CALLABLE, such as --app ./shop main:app"
+    parser.add_argument("--app", nargs=2, type=given, dest="own", action=Grouped, help=what)
+    return parser
+
+
+def own_parser() -> Parser:
+    """Parses the options for the user's own app."""
+    parser = app_parser("own app")
+    for option in OPTIONS:
+        parser.add_argument(f"--{option}", dest="own", action=Grouped)
+    return parser
+
+
 def read_request(argv: Sequence[str]) -> Request:
     """Parses the options; Failure if one lacks its value."""
-    request, words = Request(), list(argv)
-    while words:
-        word = words[0]
-        value = words[1] if len(words) > 1 else ""
-        taken = 1
-        if word in ("--setup", "--swarm"):
-            setattr(request, {"--setup": "set_up", "--swarm": "swarm"}[word], True)
-        elif word == "--quiet":
-            os.environ["BENCH_QUIET"] = "1"
-        elif word in ("--list", "--dry-run"):
-            request.verb = "list" if word == "--list" else "commands"
-            if word == "--list" and value and not value.startswith("-"):
-                request.verb, request.names, taken = "names", value, 2
-        elif word in MACHINES:
-            request.machines[word] = _needed(value, f"{word} needs a value")
-            taken = 2
-        elif word in ("--resume", "--again"):
-            setattr(request, word[2:], _needed(value, f"{word} needs the name of a run"))
-            taken = 2
-        elif word in PACKAGES:
-            getattr(request, PACKAGES[word]).append(_needed(value, f"{word} needs a value; see --help"))
-            request.selection += [word, _there(value)]
-            taken = 2
-        elif own := take_own(request.own, words):
-            taken = own
-        else:
-            option, mark, value = word.partition("=")
-            if mark and option in PACKAGES:
-                getattr(request, PACKAGES[option]).append(value)
-                word = f"{option}={_there(value)}"
-            request.selection.append(word)
-        del words[:taken]
+    parser = Parser("matrix", parents=[own_parser()])
+    parser.add_argument("--setup", action="store_true", dest="set_up")
+    for option in ("--swarm", "--quiet", "--dry-run"):
+        parser.add_argument(option, action="store_true")
+    parser.add_argument("--list", nargs="?", const="", dest="listed")
+    for option in ("--resume", "--again"):
+        parser.add_argument(option, type=given, help="the name of a run")
+    for option in MACHINES:
+        parser.add_argument(f"--{option}", type=given, dest="machines", action=Grouped)
+    for option, name in PACKAGES.items():
+        parser.add_argument(option, type=given, action="append", dest=name)
+    request = Request()
+    _, request.selection = parser.parse_known_args(argv, request)
+    if request.quiet:
+        os.environ["BENCH_QUIET"] = "1"
+    for option, name in PACKAGES.items():
+        request.selection += [word for package in getattr(request, name) for word in (option, _there(package))]
     return request
 
 
 def quiet() -> list[str]:
     """The option --quiet, if it was given."""
     return ["--quiet"] if os.environ.get("BENCH_QUIET") else []
-
-
-def take_own(options: dict[str, str], words: Sequence[str]) -> int:
-    """Takes an option for the user's own app from the front of `words`; how many words it took."""
-    option = words[0][2:]
-    if words[0] == "--app":
-        if len(words) < 3 or not all(words[1:3]) or words[2].startswith("-"):
-            raise Failure(USER, "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app")
-        options["folder"], options["app"] = words[1:3]
-        return 3
-    if words[0].startswith("--") and option in OPTIONS:
-        if len(words) < 2:
-            raise Failure(USER, f"{words[0]} needs a value; see --help")
-        options[option] = words[1]
-        return 2
-    return 0
-
-
-def _needed(value: str, words: str) -> str:
-    if not value:
-        raise Failure(USER, words)
-    return value
 
 
 def _there(package: str) -> str:
@@ -268,7 +277,8 @@ def check_machines(request: Request) -> list[str]:
         if request.swarm:
             raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
         if len(given) < len(MACHINES):
-            raise Failure(USER, f"{', '.join(MACHINES[:2])} and {MACHINES[2]} belong together: give all three")
+            together = "--server-context, --loadgen-context and --server-address"
+            raise Failure(USER, f"{together} belong together: give all three")
     if given or request.swarm:
         for word in words:
             option = word.partition("=")[0]
@@ -280,13 +290,10 @@ def check_machines(request: Request) -> list[str]:
 def repeat(request: Request) -> tuple[str, str]:
     """Takes over the options of a previous run, unless given anew; returns its folder, and its local base images."""
     then = json.loads(bench(ROOT, "again", request.again, *request.selection))
-    was: dict[str, str] = {}
-    words = then["own_options"]
-    while words:
-        taken = take_own(was, words)
-        if not taken:
-            raise Failure(USER, f"{request.again}: '{words[0]}' is no longer an option for your own app")
-        del words[:taken]
+    options, gone = own_parser().parse_known_args(then["own_options"], Request())
+    if gone:
+        raise Failure(USER, f"{request.again}: '{gone[0]}' is no longer an option for your own app")
+    was = options.own
     taken_over = [f"--{name} {shlex.quote(was[name])}" for name in ON_HOST if name in was and name not in request.own]
     if "folder" in was and "folder" not in request.own:
         taken_over.insert(0, f"--app {shlex.quote(was['folder'])} {shlex.quote(was['app'])}")

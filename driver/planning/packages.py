@@ -21,8 +21,6 @@ HISTORY = ("HEAD", "index", "info", "modules", "objects", "packed-refs", "refs",
 """What a git folder needs for versions from tags; `modules` has those of its submodules."""
 TOGETHER = "--with"
 """The option whose packages are changed together with each version of those of --package."""
-KEPT_S = 86400
-"""Seconds after which leftovers of a killed call are removed."""
 
 
 def prepare_packages(
@@ -30,9 +28,6 @@ def prepare_packages(
 ) -> str:
     """Builds wheels for each Python; returns the option that adds them to the selection. `files` removes them."""
     pythons = [line.split() for line in bench(root, "package-pythons", *selection).splitlines()]
-    for left in (root / "results").glob(".packages-*"):
-        if time.time() - left.stat().st_mtime > KEPT_S:
-            shutil.rmtree(left)
     folder = Path(tempfile.mkdtemp(prefix=".packages-", dir=root / "results"))
     files.callback(shutil.rmtree, folder, ignore_errors=True)
     (folder / "out").mkdir()

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from driver.docker import LOCK, docker, end_group
+from driver.docker import LOCK, docker, end
 from driver.failure import EQUAL, USER, Failure, ignore_signals, say
 from driver.files import below, is_locked, save_json, text_of
-from driver.planning.matrix import REFS, TWO_REFS, refuse_typos, take_own
+from driver.planning.matrix import REFS, TWO_REFS, Request, app_parser, two_refs
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -114,30 +114,19 @@ def main(argv: list[str]) -> int:
     finally:
         ignore_signals()
         if child:
-            end_group(child, ENDS_S)
+            end(child, ENDS_S)
         if folder:
             remove_refs(folder)
 
 
 def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """The two refs; folder and callable of --app, if given; options of scripts/matrix.sh."""
-    if len(argv) < 2 or not all(argv[:2]) or any(ref.startswith("-") for ref in argv[:2]):
-        raise Failure(USER, "two refs are needed, such as main WORKTREE; see --help")
-    refuse_typos(argv[2:])
-    app: list[str] = []
-    selection: list[str] = []
-    words = list(argv[2:])
-    while words:
-        word = words.pop(0)
-        if (option := word.partition("=")[0]) in ("--resume", "--target", "--package", "--with"):
+    refs = two_refs(argv, "two refs are needed, such as main WORKTREE")
+    for option in (word.partition("=")[0] for word in argv[2:]):
+        if option in ("--resume", "--target", "--package", "--with"):
             raise Failure(USER, f"{option} does not go with two refs; see --help")
-        if word == "--app":
-            own = dict[str, str]()
-            del words[: take_own(own, [word, *words]) - 1]
-            app = [own["folder"], own["app"]]
-        else:
-            selection.append(word)
-    return list(argv[:2]), app, selection
+    request, selection = app_parser("compare").parse_known_args(argv[2:], Request())
+    return refs, [*request.own.values()], selection
 
 
 def _source_of(app: Sequence[str]) -> Source:

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from driver.compose import in_tools, setting, tools_words
-from driver.docker import Done, client, docker, engine_environment, kind_words, run
+from driver.docker import LONGEST_S, Done, client, docker, engine_environment, kind_words, run
 from driver.failure import EQUAL, INTERRUPTED, RUN, USER, Failure, Interrupted
 from driver.files import text_of
 from driver.lifecycle import hold
@@ -18,7 +18,6 @@ from driver.run import ROOT
 from driver.services.build import missing_bases
 from driver.services.harness import IMAGES
 
-LONGEST_S = 86400
 GIT_OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 _number = count(1)
 

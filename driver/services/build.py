@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from driver.docker import docker, end, spawn
+from driver.docker import LONGEST_S, docker, end, spawn
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
 from driver.failure import RUN, USER, Failure, say
@@ -21,7 +21,6 @@ from driver.services.verify import check_targets
 
 AT_ONCE = 16
 """Images per build; BuildKit has failed with more."""
-LONGEST_S = 86400
 BASES = """set -Eeuo pipefail
 source "$1/scripts/lib/bases.sh"
 trap_errors

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from driver.compose import in_tools, project_compose
-from driver.docker import SET_UP, client, docker, engine_environment, kind_words, kinds
+from driver.docker import LONGEST_S, SET_UP, client, docker, engine_environment, kind_words, kinds
 from driver.failure import RUN, USER, Failure, say
 from driver.files import save, text_of
 from driver.run import ROOT
@@ -24,7 +24,6 @@ LOCAL_BASES = ROOT / "services/.env"
 """Where scripts/setup.sh notes that local bases stand in for a registry that could not be reached."""
 NOT_BUILT = 3
 """Exit status of `harness check`."""
-LONGEST_S = 86400
 LACKS = {
     "no-cpuset": "this engine cannot pin containers to CPUs (rootless without the cpuset controller): server, load "
     "generator and database share them (docs/engines.md)",

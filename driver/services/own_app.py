@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from driver.compose import TOOLS, run_compose
-from driver.docker import CONFINED, DockerError, docker, or_failure, pipe
+from driver.docker import CONFINED, LONGEST_S, DockerError, docker, or_failure, pipe
 from driver.engines.engine import Engine
 from driver.failure import RUN, USER, Failure, say
 from driver.files import below, last_line, text_of
 from driver.messages import CHANGES, OwnApp
 from driver.run import Run
-from driver.services.ready import await_answer, leave_out, patience, save_end, save_log, started
+from driver.services.ready import await_answer, leave_out, patience, save_end, save_log, seconds, started
 
 BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src && export PYTHONPATH && "
 FILL = "/app/fill-folder"
@@ -43,7 +43,7 @@ def build_own_services(run: Run) -> None:
     """Builds the user's Compose services that have a build section."""
     if run.own_services:
         words = ("build", "--progress", "plain", *run.own_services)
-        done = run_compose(run, *words, check=False, timeout=86400, log=run.folder / "build-own.log")
+        done = run_compose(run, *words, check=False, timeout=LONGEST_S, log=run.folder / "build-own.log")
         if done.status:
             raise Failure(USER, f"--compose: {done.last_line}")
 
@@ -144,18 +144,16 @@ def in_own_image(
     the command succeeds.
     """
     name = f"{run.project}-once"
-    seconds = run.setting(*limit)
-    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]+)?", seconds):
-        raise Failure(USER, f"{limit[0]}='{seconds}' is not a number of seconds; fix it in the environment")
-    idle = ("--entrypoint", "sleep", service, f"{float(seconds) + LEFT_S:g}")
+    longest = seconds(run.settings, *limit)
+    idle = ("--entrypoint", "sleep", service, f"{float(longest) + LEFT_S:g}")
     try:
         with or_failure(RUN, f"{what}: its container does not start"):
             run_compose(run, "run", "--detach", "--rm", "--no-deps", "--name", name, *idle)
-        done = docker("exec", name, FILL, *words, check=False, timeout=float(seconds), log=log, end_alone=True)
+        done = docker("exec", name, FILL, *words, check=False, timeout=float(longest), log=log, end_alone=True)
     except DockerError as error:
         last = last_line(log)[:300]
         said = f"; last log line: {last}" if last else ""
-        late = f"not done after {seconds} s ({limit[0]} in the environment changes that)"
+        late = f"not done after {longest} s ({limit[0]} in the environment changes that)"
         raise Failure(USER, f"{what}: {late}{said}") from error
     else:
         if not done.status:

@@ -9,7 +9,7 @@ from math import ceil
 from time import monotonic
 
 from driver.docker import DockerError
-from driver.engines.engine import Engine, Started
+from driver.engines.engine import Container, Engine
 from driver.failure import USER, Failure, warn
 from driver.files import save
 from driver.messages import Step
@@ -23,21 +23,24 @@ until words=$(curl --silent --show-error --output /dev/null --header "Host: loca
 done"""
 
 
-def started(engine: Engine, service: str) -> Started | None:
+def started(engine: Engine, service: str) -> Container | None:
     """Starts a fresh container; None if that fails."""
-    try:
-        start = engine.start(Step(id="", dir="", services=(service,), folders=()))
-    except DockerError:
-        return None
-    return start if service in start.up else None
+    with suppress(DockerError):
+        return engine.start(Step(id="", dir="", services=(service,), folders=())).get(service)
+    return None
 
 
 def patience(settings: Mapping[str, str]) -> str:
     """Seconds to wait for a first answer; Failure if the setting is not a number."""
-    timeout = settings.get("READY_TIMEOUT") or "30"
-    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", timeout):
-        raise Failure(USER, f"READY_TIMEOUT='{timeout}' is not a number of seconds; fix it in the environment")
-    return timeout
+    return seconds(settings, "READY_TIMEOUT", "30")
+
+
+def seconds(settings: Mapping[str, str], name: str, default: str) -> str:
+    """The seconds in a setting; Failure if it is not a number."""
+    text = settings.get(name) or default
+    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]+)?", text):
+        raise Failure(USER, f"{name}='{text}' is not a number of seconds; fix it in the environment")
+    return text
 
 
 def await_answer(engine: Engine, service: str) -> bool:
@@ -47,12 +50,12 @@ def await_answer(engine: Engine, service: str) -> bool:
     """
     log = engine.run.service_folder(service) / "answer.txt"
     url = f"http://{engine.address(service)}/"
-    seconds = float(patience(engine.run.settings))
-    give_up = monotonic() + seconds
+    longest = float(patience(engine.run.settings))
+    give_up = monotonic() + longest
     while (left := give_up - monotonic()) > 0:
         # Some servers never answer a connection that came too early, and some apps need long for their first page.
-        longest = ceil(min(left, max(5, seconds / 2)))
-        if engine.in_loadgen(["sh", "-c", TRY, url, str(longest)], log=log).status == 0:
+        limit = ceil(min(left, max(5, longest / 2)))
+        if engine.in_loadgen(["sh", "-c", TRY, url, str(limit)], log=log).status == 0:
             log.unlink()
             return True
         if not (engine.is_running(service) and engine.is_running("loadgen")):

@@ -125,7 +125,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
         return
     if (folder / "verify.json").exists():
         return
-    if (start := started(engine, service)) is None:
+    if not (container := started(engine, service)):
         leave_out(engine, service, "start")
     elif not await_answer(engine, service):
         # If it answers on its own machine, the network between the machines is to blame.
@@ -136,7 +136,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             leave_out(engine, service, "answer", patience(run.settings))
     else:
         if run.own_app:
-            save(folder / "started.txt", f"{start.started_ns.get(service) or ''} {time_ns()}\n")
+            save(folder / "started.txt", f"{container.started_ns or ''} {time_ns()}\n")
         if not contract:
             save_idle(engine, service)
             save(folder / "limits.txt", engine.limits(service))

@@ -10,22 +10,20 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from driver.docker import DockerError
 from driver.engines.dependencies import VERBS
 from driver.engines.engine import Engine
 from driver.engines.local import LocalDocker
 from driver.files import save, save_json, text_of
-from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, EventScript
+from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, SCHEMA, Action, EventReport, EventScript
 from driver.processes import Processes
 from driver.steps.rolling import swap
 
-EVENTS, SCHEMA = "events.json", 1
+EVENTS = "events.json"
 CAPACITY = "capacity.json"
 """In the same folder, from the load generator: the pids that workers have reported in responses."""
 FOR_GOOD = ("swapped", "restored")
@@ -116,40 +114,13 @@ def acting(dependencies: Dependencies, service: str, event: EventScript, folder:
                 (folder / name).unlink()
 
 
-@dataclass
-class _Record:
-    """The content of events.json."""
-
-    until: str
-    schema: int = SCHEMA
-    t0_ns: int = 0
-    t0_wall_ns: int = 0
-    same_clock: bool = True
-    main: int = 0
-    before: tuple[int, ...] = ()
-    """The workers when the load began."""
-    others: Sequence[int] = ()
-    """Children that never reported their pid in a response while others did: a router, or the server's own helper."""
-    actions: list[dict[str, Any]] = field(default_factory=list)
-    workers: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
-    samples: list[tuple[int, int | None, int | None]] = field(default_factory=list)
-    connections: list[tuple[int, int, int]] = field(default_factory=list)
-    """(when, connections to the database, how many of them were in use)."""
-    descriptors: list[tuple[int, int | None]] = field(default_factory=list)
-    """(when, how many are open): before the first of several reloads, and after each."""
-    oom_kills: int | None = None
-    ended_ns: int | None = None
-    until_ns: int | None = None
-    error: str = ""
-
-
 class _Watch:
     """One event; it runs in a thread during the load."""
 
     def __init__(self, dependencies: Dependencies, service: str, event: EventScript, folder: Path) -> None:
         self.dependencies, self.engine = dependencies, dependencies.engine
         self.service, self.event, self.folder = service, event, folder
-        self.over, self.record = threading.Event(), _Record(event.until)
+        self.over, self.record = threading.Event(), EventReport(event.until)
         self.t0_ns, self.address = 0, ""
         self.since: tuple[int, ...] = ()
         """The workers at the time of the last repeated action."""

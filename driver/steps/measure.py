@@ -8,7 +8,7 @@ SERVICE.txt the messages.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from time import time_ns
 from typing import cast
 
 from driver.docker import DockerError, Done
-from driver.engines.engine import Engine, Started, State
+from driver.engines.engine import Container, Engine
 from driver.engines.local import LocalDocker
 from driver.failure import RUN, USER, Failure
 from driver.files import save, save_json, text_of
@@ -95,7 +95,8 @@ class _Measuring:
     sampling: Sampling
     behind: Callable[[], None]
     statuses: dict[str, int] = field(default_factory=dict)
-    started: Started = field(default_factory=Started)
+    started: Mapping[str, Container] = field(default_factory=dict)
+    up: list[str] = field(default_factory=list)
 
     def measure(self) -> Finished:
         engine, step, begin_ns = self.engine, self.step, time_ns()
@@ -107,17 +108,17 @@ class _Measuring:
         # The load generator is new too: connections of the last load in TIME_WAIT would use up its ports.
         self.started = engine.start(step, loadgen=ours)
         self._check_images()
-        up, unreached = self.started.up, tuple[str, ...]()
-        self.statuses["start"] = 0 if up else 1
-        if up:
-            up[:] = [name for name in up if self._doubled(name)]
+        unreached = tuple[str, ...]()
+        self.statuses["start"] = 0 if self.started else 1
+        if self.started:
+            self.up = [name for name in self.started if self._doubled(name)]
             self._leave_out_lost()
             prepared = self._in_loadgen("prepare")
-            silent = [name for name in up if self._status(name) == DID_NOT_START]
+            silent = [name for name in self.up if self._status(name) == DID_NOT_START]
             unreached = tuple(name for name in silent if engine.answers_at_home(name))
             if prepared == 0:
                 if step.any_cpu:
-                    engine.pin(up)
+                    engine.pin(self.up)
                 self._save_states("before")
                 self._load()
             # Also without a load: the counters tell whether a service ran out of memory in its warm-up.
@@ -127,14 +128,16 @@ class _Measuring:
         ended = self._ended()
         engine.stop(step.services)
         nodes = nodes_of(self.run)
+        # Targets and the containers of `docker-compose up` have no image that is known.
+        fresh = {name: container for name, container in self.started.items() if container.image_id}
         return Finished(
             step.id,
             begin_ns,
             ended_dependencies=engine.ended(),
             end_ns=time_ns(),
             statuses=self.statuses,
-            image_ids=self.started.image_id,
-            started_ns=self.started.started_ns,
+            image_ids={name: container.image_id for name, container in fresh.items()},
+            started_ns={name: container.started_ns for name, container in fresh.items()},
             loaded_ns=loaded_ns,
             ended=ended,
             unreached=unreached,
@@ -155,10 +158,10 @@ class _Measuring:
 
     def _check_images(self) -> None:
         """Failure if another build has replaced an image since the run began: its records would be of two images."""
-        for name, image in self.started.image_id.items():
+        for name, container in self.started.items():
             service = self.step.copies.get(name, name)
             known = (text_of(self.run.service_folder(service) / "image.id") or "").strip()
-            if known and image != known:
+            if known and container.image_id not in ("", known):
                 self.engine.stop(self.step.services)
                 words = f"the image of {service} has changed since {self.run.name} began: another build has replaced it"
                 raise Failure(USER, f"{words}; start a new run")
@@ -177,7 +180,7 @@ class _Measuring:
     def _leave_out_lost(self) -> None:
         """Marks services whose container did not start, so that the load generator does not wait for them."""
         for name in self.step.services:
-            if name not in self.started.up:
+            if name not in self.up:
                 shutil.copyfile(self.engine.start_log(name), self.services / f"{name}.txt")
                 (self.services / f"{name}.status").write_text(f"{DID_NOT_START}\n")
 
@@ -187,14 +190,14 @@ class _Measuring:
 
     def _load(self) -> None:
         """Loads the services that have answered."""
-        step, up = self.step, self.started.up
+        step = self.step
         with ExitStack() as stack:
             if step.held:
-                stack.enter_context(self.engine.freezer(up))
+                stack.enter_context(self.engine.freezer(self.up))
             elif step.events:
                 # Any other engine has said why not by `cannot_act`, and does not get here.
                 shared = Dependencies(cast(LocalDocker, self.engine))
-                for name, folder in zip(step.services, step.folders, strict=True):
+                for name, folder in zip(step.services, step.folders):
                     stack.enter_context(acting(shared, name, step.events[name], self.run.folder / folder))
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
@@ -209,10 +212,9 @@ class _Measuring:
 
     def _save_states(self, when: str) -> None:
         """Saves counters and states of the services, and counters of their dependencies."""
-        up = self.started.up
-        found = self.engine.look(up)
-        for name in up:
-            lines = self.engine.state_lines(name, found.get(name, State(running=False)))
+        containers = self.engine.look(self.up)
+        for name in self.up:
+            lines = self.engine.state_lines(name, containers.get(name, Container(running=False)))
             save(self.services / f"{name}.{when}", lines)
         for name in (*self.run.own_services, "postgres", "upstream"):
             lines = self.engine.state_lines(name) if name in self.run.dependencies else REPLACED
@@ -220,11 +222,10 @@ class _Measuring:
 
     def _ended(self) -> tuple[str, ...]:
         """The services that have ended. Saves their logs, and logs of services whose load failed."""
-        up = self.started.up
-        found = self.engine.look(up) if up else {}
-        ended = tuple(name for name in up if name not in found or not found[name].running)
+        containers = self.engine.look(self.up) if self.up else {}
+        ended = tuple(name for name in self.up if name not in containers or not containers[name].running)
         whole = any(self.statuses.values())
-        for name in (name for name in up if whole or name in ended or (self.step.events and self._status(name))):
+        for name in (name for name in self.up if whole or name in ended or (self.step.events and self._status(name))):
             try:
                 save(self.services / f"{name}.log", self.engine.log(name))
             except DockerError as error:

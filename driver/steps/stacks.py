@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from driver.compose import project_compose
-from driver.docker import client, docker, end, run, spawn
+from driver.docker import docker, run, start_docker
 from driver.failure import RUN, Failure
 from driver.files import save
 from driver.planning.tools import bench
@@ -66,20 +66,18 @@ def _sample(project: str, service: str, path: str, pid: str, file: Path) -> None
     url = f"http://{service}:8080{path}"
     words = ("exec", f"{project}-loadgen-1", "wrk", "-t", "1", "-c", "64", "-d", f"{SECONDS + 2}s", url)
     place = {name: file.with_name(f"{file.name}.{name}") for name in ("wrk", "before", "after", "raw", "log")}
-    with place["wrk"].open("wb") as output:
-        load = spawn([client(), *words], stdout=output, stderr=output)
-        try:
-            time.sleep(1)
-            save(place["before"], _cpu_time(pid))
-            cpus = os.environ.get("LOADGEN_CPUS", "")
-            save(place["log"], sample(f"{project}-{service}-1", project, SECONDS, place["raw"], cpus=cpus))
-            if not place["raw"].exists():
-                raise Failure(RUN, f"py-spy failed; {place['log']} says why")
-            save(place["after"], _cpu_time(pid))
-            if load.wait():
-                raise Failure(RUN, f"wrk failed; {place['wrk']} has its output")
-        finally:
-            end(load)
+    load_ends = start_docker(*words)
+    time.sleep(1)
+    save(place["before"], _cpu_time(pid))
+    cpus = os.environ.get("LOADGEN_CPUS", "")
+    save(place["log"], sample(f"{project}-{service}-1", project, SECONDS, place["raw"], cpus=cpus))
+    if not place["raw"].exists():
+        raise Failure(RUN, f"py-spy failed; {place['log']} says why")
+    save(place["after"], _cpu_time(pid))
+    done = load_ends("")
+    save(place["wrk"], done.out + done.err)
+    if done.status:
+        raise Failure(RUN, f"wrk failed; {place['wrk']} has its output")
 
 
 def _cpu_time(pid: str) -> str:

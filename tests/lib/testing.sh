@@ -116,6 +116,7 @@ test_python() {
 test_shell() {
 	local files
 	mapfile -t files < <(cd "$root" && ls -S tests/shell/*.bats)
+	local tool_options=(--cpu-shares 512)
 	in_tests_compiled python3 tests/support/shell_coverage.py tests/support/bats_side_by_side.bash 2 "$file_limit" "${files[@]}"
 }
 

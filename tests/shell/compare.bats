@@ -83,7 +83,7 @@ refuses() {
 	grep -qx 'left out: waitress-bottle-py313-debian-before: HEAD has no such service' <<<"$stderr"
 	name=uvicorn-starlette-py313-debian
 	[[ $(jq -r '.services | keys_unsorted[]' "$run/run.json" | xargs) == "$name-before $name-head" ]]
-	grep -q 'context: "results/.refs-[A-Za-z0-9]*/1/project/services"' "$run/services.yml"
+	grep -q '"context": "results/.refs-[A-Za-z0-9]*/1/project/services"' "$run/services.yml"
 	grep -q "image: \"bench/$name-head-$(git rev-parse HEAD | cut -c1-7)\"" "$run/services.yml"
 	[[ $(jq -c '[.repository, .paths, .changed]' "$run/refs.json") == '["",["services",".env"],["services/'* ]]
 	run ! grep "$PWD" "$run/refs.json"

@@ -16,7 +16,7 @@ from math import log
 
 import numpy as np
 
-from bench.stats.table_family import look_levels
+from bench.stats.table_family import look_level
 from bench.stats.table_fit import Observation, fit_table
 from bench.stats.table_verdicts import EQUAL, FASTER, MARGIN, NO_WINNER, SLOWER, differences
 
@@ -137,7 +137,7 @@ def simulate(
     With `leave`, services whose differences are all decided are not measured on: what is left is smaller blocks.
     `called` and `same` count differences of neighbours (truths n and n + 1).
     """
-    rng, levels = np.random.default_rng(seed), look_levels(looks)
+    rng, level = np.random.default_rng(seed), look_level(looks)
     pairs = list(combinations(range(len(truths)), 2))
     shape = (len(looks), len(pairs))
     tally = Tally(tables, np.zeros(shape), np.zeros(shape), *(np.zeros(len(looks)) for _ in range(4)))
@@ -146,7 +146,7 @@ def simulate(
         false, denied, last = False, set[int](), dict[str, int]()
         for at, look in enumerate(looks):
             fit = fit_table([one for one in made if one.round <= min(look, last.get(one.service, look))])
-            found = differences(fit, levels[look], margin, least)
+            found = differences(fit, level, margin, least)
             if leave:
                 open_ones = {name for names, one in found.items() if one.word == NO_WINNER for name in names}
                 last = {name: look for name in fit.services if name not in open_ones} | last

@@ -14,7 +14,8 @@ from make_run import output_of, plan_lines, write_measured, write_measurement, w
 from bench.__main__ import main
 from bench.cli.report import build_verb
 from bench.export.judged_run import judge_run
-from bench.records.record import Record, load
+from bench.records.file import read_records
+from bench.records.record import Record
 
 
 def write_a_run_of_each_tool(folder: Path) -> Path:
@@ -25,13 +26,13 @@ def write_a_run_of_each_tool(folder: Path) -> Path:
 
 def build(folder: Path) -> list[Record]:
     build_verb([str(folder)])
-    return list(load((folder / "records.jsonl").read_text().splitlines()))
+    return read_records(folder)
 
 
 def only_record(folder: Path) -> Record:
     """The record of a run with one measurement, which is judged without making a report."""
     judge_run(folder)
-    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    (record,) = read_records(folder)
     return record
 
 

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from bench.own_app.compose_file import CAPABILITIES, REFUSED
+from bench.own_app.compose_file import rules
 
 INHIBIT = "com.docker.network.bridge.inhibit_ipv4"
 TOOLS = "tools"
@@ -36,6 +36,7 @@ class Exemption:
     reason: str
 
 
+ADDED = ", ".join(sorted(rules().hardened["cap_add"]))
 EXEMPTIONS = (
     Exemption("bench", "adds capabilities: SETGID, SETUID", "it begins as root, to become the owner of results/"),
     Exemption("bench", "may write to /bench/results", "it writes the run; no service mounts anything"),
@@ -46,7 +47,7 @@ EXEMPTIONS = (
     Exemption(INSPECTING, "adds capabilities: SYS_PTRACE", "only with it are a service's sockets and stacks seen"),
     Exemption(INSPECTING, "shares a PID namespace (pid)", "that of the service which it looks into"),
     Exemption(INSPECTING, "leaves the internal network (network_mode)", "it has the service's own network, or none"),
-    Exemption("own-*", f"adds capabilities: {', '.join(sorted(CAPABILITIES))}", "an entrypoint gives its files away"),
+    Exemption("own-*", f"adds capabilities: {ADDED}", "an entrypoint gives its files away"),
     Exemption("own-*", "its root is writable", "a user's own service may not be made for a read-only one"),
     Exemption("own-*", "has no limit of open files", "as its file says; the engine's own limit holds"),
 )
@@ -93,7 +94,7 @@ def faults(service: Mapping[str, Any], networks: Mapping[str, Any], project: str
         yield from _mount_faults(volume, project)
     for key, value in service.items():
         if value and key not in HARMLESS | JUDGED:
-            yield f"{REFUSED.get(key, 'has what no rule knows')} ({key})"
+            yield f"{rules().refused.get(key, 'has what no rule knows')} ({key})"
 
 
 def _closed(network: Mapping[str, Any] | None) -> bool:

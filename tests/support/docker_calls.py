@@ -69,7 +69,7 @@ def line_of(name: str, *, pid: int = 7, running: bool = True, killed: bool = Fal
     """The driver's facts about a container of project `p`, as a line of `docker inspect`."""
     service = name.removeprefix("p-").removesuffix("-1")
     words = {True: "true", False: "false"}
-    facts = (service, f"id-{service}", f"sha256:{service}", pid, words[running], words[killed], 0)
+    facts = (service, words[running], words[killed], 0, f"id-{service}", f"sha256:{service}", pid)
     return "|".join(map(str, (*facts, "2026-01-01T00:00:00.5Z", "198.18.0.9"))) + "\n"
 
 

@@ -18,7 +18,8 @@ from text_files import written
 
 from bench.plan.event import EventCase
 from bench.plan.events import EVENTS
-from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, GrowthSample, dump
+from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, GrowthSample
+from bench.records.record import dump
 
 RATE, BEFORE_S = 100.0, 3.0
 BIN_S = 0.1

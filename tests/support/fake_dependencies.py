@@ -4,23 +4,13 @@ import random
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from bench.contract.dependencies import Database, Mode, Statements, Upstream
 
 _ODD = ("Ünïcode — dash", "A & B", '<script>alert("x");</script>', "フレームワークのベンチマーク")
 FORTUNES = [*enumerate((*(f"fortune {n}" for n in range(1, 9)), *_ODD), 1)]
-FORTUNES_TEMPLATE = """<!DOCTYPE html>
-<html>
-<body>
-<table>
-<tr><th>id</th><th>message</th></tr>
-{% for id, message in fortunes %}
-<tr><td>{{ id }}</td><td>{{ message }}</td></tr>
-{% endfor %}
-</table>
-</body>
-</html>
-"""
+FORTUNES_TEMPLATE = Path(__file__).with_name("fortunes.txt").read_text()
 ADDITIONAL = (0, "Additional fortune added at request time.")
 
 

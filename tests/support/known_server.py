@@ -86,7 +86,7 @@ class OnThisMachine(PretendEngine):
 
     def container_facts(self, service: str, number: int) -> Container:
         server = self.servers[number - 1]
-        return Container(f"{server.host}:{server.port}", server.process.pid)
+        return Container(True, address=f"{server.host}:{server.port}", pid=server.process.pid)
 
     def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
         process = self.servers[number - 1].process

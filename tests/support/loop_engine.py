@@ -14,7 +14,7 @@ from pretend_engine import NotingEngine
 
 from bench.__main__ import main
 from driver.docker import Done
-from driver.engines.engine import Started, State
+from driver.engines.engine import Container
 from driver.messages import Step
 from driver.run import open_run
 from driver.steps.measure import measure_and_choose
@@ -33,7 +33,7 @@ class LoopEngine(NotingEngine):
         self.said: dict[str, tuple[int, str]] = {}
         self.ended_now: tuple[str, ...] = ()
 
-    def start(self, step: Step, loadgen: bool = False) -> Started:
+    def start(self, step: Step, loadgen: bool = False) -> dict[str, Container]:
         how = [*["loadgen"] * loadgen, *["any-cpu"] * step.any_cpu, *["host-network"] * step.host_network]
         self._note("start", *step.services, *how)
         for name in step.services:
@@ -41,7 +41,7 @@ class LoopEngine(NotingEngine):
             said = f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
             self.start_log(name).write_text(said)
         up = [name for name in step.services if name not in self.broken]
-        return Started(up, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
+        return {name: Container(running=True, image_id=f"sha256:{name}", started_ns=2) for name in up}
 
     def restore(self) -> None:
         self._note("restore")
@@ -52,11 +52,11 @@ class LoopEngine(NotingEngine):
     def is_running(self, service: str) -> bool:
         return service not in self.dead
 
-    def state_lines(self, service: str, state: State | None = None) -> str:
+    def state_lines(self, service: str, container: Container | None = None) -> str:
         self._note("state", service)
         if service in ("postgres", "upstream"):
             return "null not counted in this test\n"
-        return f"cpu_usage_ns 7\n{(state or State(running=True)).lines()}"
+        return f"cpu_usage_ns 7\n{(container or Container(running=True)).lines()}"
 
     @contextmanager
     def freezer(self, services: Sequence[str]) -> Iterator[None]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from places import ROOT
@@ -43,14 +46,31 @@ def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> P
     return make_plan(here, selection(vary, **wanted))
 
 
+def asked_in(file: Path) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
+    """The cases of a TOML file with selections: (case, knobs, everything else)."""
+    for case, wanted in tomllib.loads(file.read_text()).items():
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in wanted.items()}
+        yield case, given.pop("vary", ()), given
+
+
+def plans(file: Path) -> Iterator[tuple[str, Callable[[], Plan]]]:
+    """The cases of a TOML file with selections, and their plans."""
+    return ((case, partial(plan, *vary, **wanted)) for case, vary, wanted in asked_in(file))
+
+
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
-    """The services of a run's Compose file; JSON values are parsed, everything else is text."""
+    """The services of a run's Compose file."""
+    return services_in(run_services(matrix, services))
+
+
+def services_in(text: str) -> dict[str, dict[str, Any]]:
+    """The services of a generated Compose file."""
     found: dict[str, dict[str, Any]] = {}
-    for line in run_services(matrix, services).splitlines()[1:]:
+    for line in text.splitlines()[1:]:
         if name := re.match(r"  ([a-z0-9-]+):$", line):
             own = found.setdefault(name[1], {})
-        elif pair := re.match(r"    ([a-z_]+): ?(.*)$", line):
-            own[pair[1]] = json.loads(pair[2]) if pair[2][:1] in ('"', "{") and pair[1] != "extends" else pair[2]
+        elif pair := re.match(r"    ([a-z_]+): (.*)$", line):
+            own[pair[1]] = json.loads(pair[2])
     return found
 
 

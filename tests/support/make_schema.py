@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import ast
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +16,8 @@ import msgspec
 from bench.core.service_settings import Settings
 from bench.export.columns import LAGS
 from bench.plan.measurement import MODES
-from bench.records.record import ERROR_KINDS, FIELDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
+from bench.records import record as record_module
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, Record
 
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": ["integer", "null"]}
@@ -30,7 +35,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "One measurement: a line of records.jsonl",
         "description": "A figure that is null has its reason in `nulls`; counts are numbers of requests.",
-        **_object({"schema": {"const": SCHEMA}, **properties}),
+        **_object({"schema": {"const": Record.SCHEMA}, **properties}),
         "allOf": [*_reasons(), *_verdict()],
         "$defs": {"Cause": _object(cause["properties"]) | {"required": cause["required"]}},
     }
@@ -42,9 +47,19 @@ def _as_text(kind: type) -> dict[str, Any]:
 
 
 def _field(name: str, derived: dict[str, Any]) -> dict[str, Any]:
-    field = FIELDS[name]
-    unit = f", in {field.unit}" if field.unit else ""
-    return {"description": f"{field.text}{unit}"} | _exact(name, _plain(derived))
+    return {"description": described()[name]} | _exact(name, _plain(derived))
+
+
+@cache
+def described() -> dict[str, str]:
+    """What the text below each field says of it."""
+    tree = ast.parse(Path(record_module.__file__).read_text())
+    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == Record.__name__)
+    texts = {}
+    for field, text in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
+            texts[field.target.id] = " ".join(ast.literal_eval(text.value).removesuffix(".").split())
+    return texts
 
 
 def _plain(derived: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError, Done
-from driver.engines.engine import Engine, Started, State
+from driver.engines.engine import Container, Engine
 from driver.messages import OwnApp, Service, Step
 from driver.run import Run
 
@@ -68,9 +68,9 @@ class NotingEngine(Engine):
         if what in self.fails:
             raise DockerError(f"no {what}")
 
-    def look(self, services: Sequence[str]) -> Mapping[str, State]:
+    def look(self, services: Sequence[str]) -> Mapping[str, Container]:
         self._note("look", *services)
-        return {name: State(name not in self.dead) for name in services if name not in self.lost}
+        return {name: Container(name not in self.dead) for name in services if name not in self.lost}
 
     def limits(self, service: str) -> str:
         return "nofile 1024\n"
@@ -100,12 +100,12 @@ class PretendEngine(NotingEngine):
         self.revived: list[tuple[str, ...]] = []
         self.said: dict[str, Done] = {}
 
-    def start(self, step: Step, loadgen: bool = False) -> Started:
+    def start(self, step: Step, loadgen: bool = False) -> dict[str, Container]:
         (service,) = step.services
         self._note("start", service)
         if service in self.broken:
             raise DockerError("no such image")
-        return Started([service], started_ns={service: 5})
+        return {service: Container(running=True, started_ns=5)}
 
     def usage(self, service: str) -> tuple[int | None, int | None]:
         return None, None
@@ -126,7 +126,7 @@ class PretendEngine(NotingEngine):
     def is_running(self, service: str) -> bool:
         return service not in self.silent | self.lost
 
-    def state_lines(self, service: str, state: State | None = None) -> str:
+    def state_lines(self, service: str, container: Container | None = None) -> str:
         self._note("state", service)
         return "memory_bytes 7\n"
 

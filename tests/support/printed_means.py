@@ -14,8 +14,9 @@ from bench.analysis.cells.cell import cells_of
 from bench.analysis.cells.compared import is_knee
 from bench.analysis.tables.observations import CONFIDENCE
 from bench.plan.measurement import IN_BLOCKS
+from bench.records.file import read_records
 from bench.records.outcome import NOT_RUN
-from bench.records.record import Record, load
+from bench.records.record import Record
 from bench.stats.estimates import t_quantile
 from bench.words.cells import rate_words
 
@@ -27,7 +28,7 @@ MEAN = re.compile(r"([\d,.]+)(?! to |[\d,.])")
 
 def means_of_a_part(folder: Path) -> Iterator[str]:
     """The means of a judged run, of tables in turns and of services alone, that are not over all windows."""
-    records = [one for one in load((folder / "records.jsonl").read_text().split("\n")) if one.outcome != NOT_RUN]
+    records = [one for one in read_records(folder) if one.outcome != NOT_RUN]
     own: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for one in records:
         if one.mode in IN_BLOCKS:

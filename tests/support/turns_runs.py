@@ -116,7 +116,7 @@ def ranking_texts(
     facts: RunFacts,
     records: Sequence[Record],
     absent: Mapping[str, str] | None = None,
-    services: Mapping[str, ServiceFacts] | None = None,
+    services: Mapping[str, ServiceFacts] = {},
 ) -> tuple[RankingText, ...]:
     """The rankings of a run's tables, with their words."""
     return describe_rankings(judge_tables(facts, records, absent), facts, records, services)

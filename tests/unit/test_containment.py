@@ -13,7 +13,7 @@ import pytest
 from containment import EXEMPTIONS, INHIBIT, JUDGED, faults, inspected, main, read, unexempted, unneeded
 from docker_calls import Docker, docker, run
 
-from bench.own_app.compose_file import REFUSED, own_services
+from bench.own_app.compose_file import own_services, rules
 from driver.run import Run
 from driver.services.own_app import keep_changes
 from driver.services.sockets import read_sockets
@@ -58,7 +58,7 @@ BROKEN = [
     (bind(PROJECT, "/bench", read_only=False), "may write to /bench"),
     ({"volumes": [{"type": "volume", "source": "/x", "target": "/y", "read_only": True}]}, "mounts a volume"),
     ({"oom_kill_disable": True}, "has what no rule knows (oom_kill_disable)"),
-    *(({key: "host"}, f"{what} ({key})") for key, what in REFUSED.items() if key not in JUDGED),
+    *(({key: "host"}, f"{what} ({key})") for key, what in rules().refused.items() if key not in JUDGED),
 ]
 
 

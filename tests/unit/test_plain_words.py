@@ -13,7 +13,14 @@ from bench.stats.table_verdicts import FASTER, SLOWER
 
 TEXTS = ("*.md", "action.yml", "docs/*.md", "scripts/*.sh", "services/*.toml", "examples/**/*.md")
 PUBLISHED = "results/published/*.md"
-SOURCES = ("bench/**/*.py", "bench/**/*.jinja", "bench/**/app/*.js", "calibration/*.py", "driver/**/*.py")
+SOURCES = (
+    "bench/**/*.py",
+    "bench/**/*.toml",
+    "bench/**/*.jinja",
+    "bench/**/app/*.js",
+    "calibration/*.py",
+    "driver/**/*.py",
+)
 REPORTS = sorted(Path("results/published").glob("*/report.md"))
 AGAINST = re.compile(r"(CPU|requests/s) against the one above")
 STEP = re.compile(r"(\S+) is (faster|slower) than (\S+?): it (needs|served) ([\d.,]+) % (more|less|fewer)")

@@ -88,6 +88,12 @@ def counted(records: Iterable[Record]) -> list[Record]:
     return [record for record in loads if not causes_beside(record, {ASKED})]
 
 
+def merged_of(records: Iterable[Record], latencies: LatenciesByCell) -> Latencies | None:
+    """The latency of an open-loop cell; None if its rounds had several rates, or none of them counts."""
+    keys = {latency_key(record) for record in counted(records)}
+    return latencies.get(keys.pop()) if len(keys) == 1 else None
+
+
 def read_distribution(path: str, record: Record) -> Distribution | None:
     """A round of the run at `path`, from its latencies.json and lag.json; None if the first is missing or malformed."""
     folder = f"{path}/{PurePath(record.raw_file).parent}"

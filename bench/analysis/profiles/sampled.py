@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_PROFILES, causes_beside
-from bench.analysis.profiles.stacks import Stack, parse_stacks, self_counts
+from bench.analysis.profiles.stacks import Stack, innermost_counts, parse_stacks
 from bench.analysis.tables.observations import causes_against, is_thin
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.files import read_bytes
@@ -143,7 +143,7 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
         words = f"it had to wait for a CPU that other programs used for {starved:.0%} of its time"
         return replace(none, starved=True, missing=words)
     cost_us = 1e6 * (record.server_cpu_s or 0) / (record.successes or 1)
-    seen, alike = ran if ran < LEAST_SEEN else 1.0, dispersion([self_counts(part) for part in parts])
+    seen, alike = ran if ran < LEAST_SEEN else 1.0, dispersion([innermost_counts(part, "label") for part in parts])
     return replace(none, stacks=counts, cost_us=cost_us, seen=seen, alike=alike)
 
 

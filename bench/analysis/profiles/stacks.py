@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*?)(?::\d+)?\)")
 """`name (file:line)`; a process is a frame too, but has no file and is left out."""
@@ -48,20 +49,11 @@ def parse_stacks(text: str) -> Counter[Stack]:
     return stacks
 
 
-def self_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
-    """Samples by innermost function, as `file:function`."""
-    return _by_innermost(stacks, [stack[-1].label if stack else NO_PYTHON for stack in stacks])
-
-
-def package_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
-    """Samples by the package of the innermost function."""
-    return _by_innermost(stacks, [stack[-1].package if stack else NO_PYTHON for stack in stacks])
-
-
-def _by_innermost(stacks: Mapping[Stack, int], names: Sequence[str]) -> Counter[str]:
+def innermost_counts(stacks: Mapping[Stack, int], part: Literal["label", "package"]) -> Counter[str]:
+    """Samples by innermost function, or by the package of it."""
     samples: Counter[str] = Counter()
-    for name, count in zip(names, stacks.values(), strict=True):
-        samples[name] += count
+    for stack, count in stacks.items():
+        samples[getattr(stack[-1], part) if stack else NO_PYTHON] += count
     return samples
 
 
@@ -80,5 +72,5 @@ def _times(text: str) -> tuple[int, int, int]:
 
 def package_shares(stacks: str) -> Mapping[str, float]:
     """Shares of samples by the package of the innermost frame in collapsed stacks, the largest first."""
-    counts = package_counts(parse_stacks(stacks))
+    counts = innermost_counts(parse_stacks(stacks), "package")
     return {name: count / counts.total() for name, count in counts.most_common()}

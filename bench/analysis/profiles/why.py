@@ -5,11 +5,12 @@ Only differences beyond chance are findings: intervals of functions are correcte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from bench.analysis.profiles.sampled import Profile, costs_by_round, nearest_the_top
-from bench.analysis.profiles.stacks import Stack, package_counts, self_counts
+from bench.analysis.profiles.stacks import innermost_counts
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.records.record import Record
 from bench.stats.cost_shares import Apart, Shift, apart, shift
@@ -53,16 +54,16 @@ def _why(contrast: Contrast, base: Profile, head: Profile, records: Sequence[Rec
     costs = apart([(one[number], other[number]) for number in sorted(one.keys() & other.keys())])
     if costs is None:
         return Why(contrast, base, head, missing=TOO_FEW_ROUNDS)
-    functions, within = _findings(costs, (base, head), self_counts)
-    packages, _ = _findings(costs, (base, head), package_counts)
+    functions, within = _findings(costs, (base, head), "label")
+    packages, _ = _findings(costs, (base, head), "package")
     return Why(contrast, base, head, costs, functions, packages, within)
 
 
 def _findings(
-    costs: Apart, sides: tuple[Profile, Profile], count: Callable[[Mapping[Stack, int]], Mapping[str, int]]
+    costs: Apart, sides: tuple[Profile, Profile], part: Literal["label", "package"]
 ) -> tuple[tuple[CostDifference, ...], int]:
     """(the largest differences beyond chance, how many names show none)."""
-    counts = [count(side.stacks) for side in sides]
+    counts = [innermost_counts(side.stacks, part) for side in sides]
     names = {name for found in counts for name in found}
     differences = []
     for name in names:

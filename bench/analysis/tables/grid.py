@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from bench.analysis.services import Places, differing
+from bench.analysis.services import Places, differing, varied_knobs
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.core.groups import grouped
 
@@ -74,7 +74,7 @@ def grid_of(services: Sequence[str], places: Places) -> Grid | None:
         server: {name: places[name].settings for name in own}
         for server, own in grouped(known, lambda name: places[name].server).items()
     }
-    varied = {server: _varied([*own.values()]) for server, own in by_server.items()}
+    varied = {server: varied_knobs([*own.values()]) for server, own in by_server.items()}
     pairs = {knobs for knobs in varied.values() if len(knobs) == 2}
     if len(pairs) != 1:
         return None
@@ -97,11 +97,6 @@ def grid_of(services: Sequence[str], places: Places) -> Grid | None:
     return Grid(across, down, tuple(columns), tuple(rows))
 
 
-def _varied(settings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    names = dict.fromkeys(name for own in settings for name in own)
-    return tuple(name for name in names if len({own.get(name) for own in settings}) > 1)
-
-
 def enough_of(ranking: Ranking, lines: Iterable[Line]) -> list[Enough]:
     """For each line with two or more ranked services, the smallest value that no larger one is shown to beat."""
     ranked = {row.service for row in ranking.rows if row.rank is not None}
@@ -110,14 +105,9 @@ def enough_of(ranking: Ranking, lines: Iterable[Line]) -> list[Enough]:
 
 
 def _enough(ranking: Ranking, line: Line, services: Mapping[str, str]) -> Enough:
-    values = [*services]
-
-    def lead(value: str, other: str) -> Contrast | None:
-        gap = ranking.ahead(services[value], services[other])
-        return gap if gap and gap.called and gap.difference > 0 else None
-
-    place = next(at for at, value in enumerate(values) if not any(lead(more, value) for more in values[at + 1 :]))
-    gaps = [ranking.ahead(services[more], services[values[place]]) for more in values[place + 1 :]]
+    values, names = [*services], [*services.values()]
+    place = next(at for at, name in enumerate(names) if not any(ranking.lead(more, name) for more in names[at + 1 :]))
+    gaps = [ranking.ahead(more, names[place]) for more in names[place + 1 :]]
     ends = [gap.interval[1] for gap in gaps if gap and gap.interval]
     return Enough(
         line=line,
@@ -125,7 +115,7 @@ def _enough(ranking: Ranking, line: Line, services: Mapping[str, str]) -> Enough
         largest=place == len(values) - 1,
         smallest=place == 0,
         at_most=max(0.0, *ends) if ends and len(ends) == len(gaps) else None,
-        gain=lead(values[place], values[0]),
+        gain=ranking.lead(names[place], names[0]),
     )
 
 

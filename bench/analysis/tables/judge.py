@@ -43,7 +43,7 @@ from bench.records.record import Record
 from bench.run.facts import PlannedTable, RunFacts
 from bench.stats.drift import drift_of
 from bench.stats.estimates import Interval
-from bench.stats.table_family import look_levels
+from bench.stats.table_family import look_level
 from bench.stats.table_fit import TableFit, fit_table
 from bench.stats.table_verdicts import (
     EQUAL,
@@ -56,6 +56,7 @@ from bench.stats.table_verdicts import (
     RankedService,
     differences,
     rank,
+    ratio,
     settled,
 )
 from bench.tools.levels import LoadKey
@@ -119,7 +120,7 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     """The last look reached, by the table's metric or another one."""
     table, rounds, metric = measured.table, measured.rounds, metric or measured.metric
     reached = _reached(measured)
-    level = look_levels(table.looks)[reached or table.looks[0]]
+    level = look_level(table.looks)
     kept = set(rounds[:reached])
     counted = [record for record in measured.records if record.round in kept]
     seen = observations(counted, metric)
@@ -210,12 +211,12 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: RunFacts)
     drift = None if measured.metric.less_is_better else drift_of(observations(measured.records, measured.metric))
     judged, biases = look.rounds is not None, [*look.fit.bias.values()] if look.fit else []
     ranked = {one.service: one for one in rank(look.fit, look.found, look.order)} if look.fit else {}
+    best = next((one.service for one in ranked.values() if one.rank == 1), "")
     rows = [
-        _row(measured, service, ranked.get(service), absent.get(service, ""), facts, look=look, cost=cost)
+        _row(measured, service, ranked.get(service), absent.get(service, ""), facts, look=look, cost=cost, best=best)
         for service in table.services
     ]
     rows.sort(key=lambda row: math.inf if row.rank is None else row.rank)
-    best = next((row.service for row in rows if row.rank == 1), "")
     return Ranking(
         scenario=table.scenario,
         tool=table.tool,
@@ -226,9 +227,7 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: RunFacts)
         look=look.rounds,
         confidence=look.level,
         settled=_is_settled(measured, look),
-        rows=tuple(
-            replace(row, smallest_visible=smallest_visible(look.found.get((row.service, best)), judged)) for row in rows
-        ),
+        rows=tuple(rows),
         contrasts=contrasts_of(table.services, look.found, judged),
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured, cost),
@@ -275,25 +274,30 @@ def _row(
     *,
     look: _Look,
     cost: _Look,
+    best: str,
 ) -> RankedRow:
     records = measured.of(service)
     unused = left_out(records, measured.metric).total()
     memory = [r.memory_loaded_bytes for r in records if r.memory_loaded_bytes and not causes_against(r, Metric.CPU)]
     place, judged = ranked if ranked and ranked.rank is not None else None, look.rounds is not None
+    against = look.found.get((service, best))
+    # The best of the ranking does not differ from itself.
+    estimate, ends = (against.estimate, against.interval) if against else (0.0, Interval(0.0, 0.0, look.level))
     # Turns bias the speed that ranks a table and the requests/s alike, unless CPU time ranks it.
     goodput = figure(records, Metric.GOODPUT, 1.0 if measured.metric is Metric.CPU else _unbiased(look, service))
     return RankedRow(
         service=service,
         rank=place.rank if place else None,
         tier=place.tier if place and judged else None,
-        difference=place.difference if place else None,
-        interval=finite((place.low, place.high)) if place and judged else None,
+        difference=ratio(estimate) if place else None,
+        interval=finite((ratio(ends.low), ratio(ends.high))) if place and judged else None,
         goodput=goodput,
         cpu_us=figure(records, Metric.CPU, MICROSECONDS / _unbiased(cost, service)),
         memory_loaded_bytes=max(memory, default=None),
         windows=len(records) - unused,
         left_out=unused,
         remarks=(*remarks_on(measured, service, ranked, absent=absent, facts=facts),),
+        smallest_visible=smallest_visible(against, judged),
     )
 
 

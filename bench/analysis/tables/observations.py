@@ -11,6 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from statistics import fmean, stdev
 
 from bench.analysis.causes import ASKED, HARMLESS_TO_MEANS, causes_beside
@@ -161,10 +162,7 @@ class Credits:
         served = {name: speeds[name] - self.by_service.get(name, 0.0) for name in speeds}
         busy = [name for name in ordered if name not in self.idle]
         idle = sorted((name for name in ordered if name in self.idle), key=lambda name: (-served[name], name))
-        merged = list[str]()
-        while busy and idle:
-            merged.append((busy if served[busy[0]] >= served[idle[0]] else idle).pop(0))
-        return [*merged, *busy, *idle]
+        return [*merge(busy, idle, key=lambda name: -served[name])]
 
 
 def credits_of(records: Iterable[Record]) -> Credits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from functools import cached_property
 from itertools import combinations, takewhile
 
@@ -56,12 +56,15 @@ class Figure:
     high: float
 
 
-class Unranked(Enum):
+class Unranked(StrEnum):
     """Why a service with figures has no rank."""
 
-    ALONE = "nothing to compare it with"
-    APART = "never in one window with the others"
-    THIN = "in one round only"
+    ALONE = "alone"
+    """There is nothing to compare it with."""
+    APART = "apart"
+    """It never shared a window with the others."""
+    THIN = "thin"
+    """It has figures in one round only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,11 @@ class Compared:
         """Whether the verdict tells two services apart."""
         found = self.ahead(a, b)
         return found is not None and found.called
+
+    def lead(self, service: str, base: str) -> Contrast | None:
+        """The contrast, if the service is shown to be faster than the other."""
+        gap = self.ahead(service, base)
+        return gap if gap and gap.called and gap.difference > 0 else None
 
     def front(self, services: Sequence[str]) -> list[str]:
         """The first service and those behind it, up to the first that is shown to differ from it."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from bench.events.away.cases import AWAY_S
-from bench.plan.event_dependencies import HEALTH_RATE
+from bench.events.away.cases import AWAY_S, FIRST
 from bench.records.event import EventRecord
 from calibration.checks import Check, EventChecks, Known, exactly, within
 
@@ -18,7 +17,8 @@ def _checks(record: EventRecord, known: Known) -> Iterator[Check]:
     gone, back = record.actions
     sent, lost = (record.extras[f"needs{name}_meanwhile"] for name in ("", "_lost"))
     assert isinstance(sent, int) and isinstance(lost, int)
-    least = math.floor((back.at_s - gone.at_s - gone.took_s) * HEALTH_RATE)
+    assert FIRST.needs
+    least = math.floor((back.at_s - gone.at_s - gone.took_s) * FIRST.needs.rate)
     yield exactly("lost of those that do not need it", 0, record.lost)
     for when in ("before", "after"):
         yield exactly(f"lost {when}", 0, record.extras[f"needs_lost_{when}"])

@@ -15,6 +15,7 @@ from bench.words.event_words import (
     grouped_names,
     in_rounds,
     seconds_of,
+    texts_of,
     timeout_of_needing,
     with_rounds,
 )
@@ -52,12 +53,4 @@ def _details(cell: EventCell) -> Iterator[str]:
             yield f"{after:,.0f} lost once it was back"
 
 
-WORDS = EventWords(
-    subject="with the {case}, {}",
-    lost="requests that do not need it",
-    counted="other requests",
-    none_lost="With {}, requests that do not need it are all answered (0 of {:,} lost).",
-    in_list="the {case}",
-    findings=_findings,
-    details=_details,
-)
+WORDS = EventWords(**texts_of(__file__), findings=_findings, details=_details)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from bench.core.files import items
 from bench.plan.event import WORKERS
 from bench.records.event import OPEN, Action, EventRecord
 from bench.records.event_window import EventFigures, Figures, Row, Window, percentile
@@ -19,9 +18,9 @@ def _figures(window: Window) -> Figures:
     first = window.rates[0][1]
     comes = [row for row in window.log if row.due < first and not row.kind and row.good]
     by_worker = Counter(row.worker for row in comes if row.worker)
-    workers = {*window.workers_before, *by_worker}
+    workers = {*window.told.before, *by_worker}
     # A process that never answered was taken for a helper; count it as a worker if there are too few otherwise.
-    workers |= {*items(window.told.get("others"))[: max(0, WORKERS - len(workers))]}
+    workers |= {*window.told.others[: max(0, WORKERS - len(workers))]}
     figures: Figures = {"p99_s": _p99(comes, 0.0)}
     if not by_worker:
         return figures | {"workers": None}

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, EASY, Event, EventCase, Kind, Losses, Needs, Phase, Question
-from bench.plan.event_dependencies import OWN_APP, health_checks
-from driver.messages import Action
+from bench.plan.event import BEFORE_S, EASY, Event, Phase, kind_of
 
-HOLD_S, LEAD_S, STEP_S = 1.5, 0.5, 4.0
-"""Seconds that a request of a burst holds its place, from locking the table to the burst, and between bursts."""
-BURST_TIMEOUT_S = 10.0
+HOLD_S = 1.5
+"""Seconds that a request of a burst holds its place."""
 OWN_THREADS, MORE_THREADS = 4, 16
 """THREADS of a server with a thread pool: few, to exhaust the threads; more, to exhaust the database pool first."""
-DB_POOL, DB_WAITING = 5, (5, 6, 20, 50)
-THREADS_TAKEN, CONNECTIONS_TAKEN = EventCase("threads"), EventCase("database pool")
-IN_POOL = EventCase("health check in the pool")
 NO_POOL = "it has no `def` routes that run in a pool of threads"
 
 
@@ -47,8 +40,6 @@ def _exhausted(event: Event, service: Service, reads: Reads) -> Event | str:
 
 def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
     """Why this service cannot have the event; empty if it can. `threads`: whether its server has a thread pool."""
-    if service.framework.own:
-        return OWN_APP
     if (event.needs and event.needs.scenario) or service.framework.pool:
         return ""
     if service.server.style == "async":
@@ -66,42 +57,8 @@ def _waiting(event: Event, service: Service, path: str, each: int) -> Event:
     places = each * int(service.settings.get("WORKERS", 1))
     steps = steps_of(places)
     needs = replace(event.needs, path=path, steps=steps, places=places)
-    return replace(event, needs=needs, phases=(Phase(EASY, BEFORE_S + STEP_S * len(steps)),))
+    return replace(event, needs=needs, phases=(Phase(EASY, BEFORE_S + needs.step_s * len(steps)),))
 
 
-def _bursts(case: EventCase, needs: Needs, **more: Any) -> Event:
-    environment = {"WORKERS": "1"} | ({"DB_POOL_TOTAL": str(DB_POOL)} if needs.scenario else {})
-    seconds = BEFORE_S + STEP_S * len(DB_WAITING)
-    return health_checks("exhausted", case, seconds, needs, environment=environment, **more)
-
-
-def _locks() -> tuple[Action, ...]:
-    """Locks the table around each burst, so that requests keep their database connections."""
-    begins = [BEFORE_S + STEP_S * number for number in range(len(DB_WAITING))]
-    return tuple(
-        Action(at_s, do, to="database")
-        for begin in begins
-        for at_s, do in ((begin - LEAD_S, "lock"), (begin + HOLD_S, "unlock"))
-    )
-
-
-_WAITING = Needs(timeout_s=BURST_TIMEOUT_S, step_s=STEP_S)
-CASES = Kind(
-    "health checks while as many requests wait as there are threads or database connections, or more",
-    "plaintext",
-    (
-        _bursts(THREADS_TAKEN, _WAITING),
-        _bursts(IN_POOL, _WAITING),
-        _bursts(
-            CONNECTIONS_TAKEN,
-            replace(_WAITING, scenario="db-raw", steps=DB_WAITING, places=DB_POOL),
-            actions=_locks(),
-            watches="connections",
-            apart_s=0.0,
-        ),
-    ),
-    _exhausted,
-    floor=False,
-    question=Question.DEPENDENCIES,
-    losses=Losses.INTENDED,
-)
+CASES = kind_of(__file__, _exhausted)
+THREADS_TAKEN, IN_POOL, CONNECTIONS_TAKEN = (one.case for one in CASES.cases)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from bench.core.files import items
 from bench.records.event import Action
 from bench.records.event_dependencies import done_to_dependency, sums_of_needing, without_answer
 from bench.records.event_window import EventFigures, Figures, Window, end_of
@@ -30,7 +29,7 @@ def _figures(window: Window) -> Figures:
 
 def _connections(window: Window) -> Figures:
     """Connections to the database: before the first burst, at most, at the end, and of these those still in use."""
-    samples = [(at / 1e9, total, used) for at, total, used in map(items, items(window.told.get("connections")))]
+    samples = [(at / 1e9, total, used) for at, total, used in window.told.connections]
     if not samples:
         return {}
     before = [total for at, total, _ in samples if at < window.at]

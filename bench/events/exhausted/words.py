@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from bench.analysis.events import EventCell, EventRow
 from bench.core.formats import listed
-from bench.events.exhausted.cases import CONNECTIONS_TAKEN, IN_POOL, THREADS_TAKEN
 from bench.words.event_words import (
     BAD,
     KNOWN,
@@ -17,6 +16,7 @@ from bench.words.event_words import (
     largest_first,
     limits,
     seconds_of,
+    texts_of,
     timeout_of_needing,
     whole,
     with_noun,
@@ -54,15 +54,4 @@ def _details(cell: EventCell) -> Iterator[str]:
         yield f"{most_at_once}, {whole(used)} still in use afterwards"
 
 
-WORDS = EventWords(
-    subject="with {case}, {}",
-    cases={
-        THREADS_TAKEN: "all threads taken",
-        IN_POOL: "all threads taken and the health check in their pool",
-        CONNECTIONS_TAKEN: "all database connections taken",
-    },
-    lost="health checks",
-    counted="health checks",
-    findings=_findings,
-    details=_details,
-)
+WORDS = EventWords(**texts_of(__file__), findings=_findings, details=_details)

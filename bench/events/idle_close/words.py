@@ -9,8 +9,8 @@ from types import MappingProxyType
 from bench.analysis.events import EventCell, EventRow
 from bench.core.formats import listed
 from bench.core.groups import grouped
-from bench.events.idle_close.cases import CASES, NOT_KEPT_S
-from bench.words.event_words import BAD, KNOWN, EventWords, Named, Weighted, seconds_of, whole
+from bench.events.idle_close.cases import NOT_KEPT_S
+from bench.words.event_words import BAD, KNOWN, EventWords, Named, Weighted, seconds_of, texts_of, whole
 
 IDLE_OF_PROXIES: Mapping[str, float] = MappingProxyType(
     {"nginx": 60.0, "AWS Application Load Balancer": 60.0, "Caddy": 120.0, "Envoy": 3600.0}
@@ -79,11 +79,4 @@ def _kept_s(cell: EventCell) -> float:
     return 0.0 if cell.figures("idle_s") or not any(cell.figures("held")) else max(cell.figures("watched_s"))
 
 
-WORDS = EventWords(
-    subject="reusing idle connections just when {} closes them",
-    # For how long they were watched does not matter to those that the server has closed.
-    cases={one.case: "" for one in CASES.cases},
-    decides="keepalive",
-    findings=_findings,
-    details=_details,
-)
+WORDS = EventWords(**texts_of(__file__), findings=_findings, details=_details)

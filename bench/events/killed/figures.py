@@ -7,8 +7,8 @@ from bench.records.event_window import EventFigures, Window
 
 
 def _killed(window: Window) -> tuple[bool, str]:
-    pid = window.done[0].get("pid") if window.done else None
-    return any(pid not in pids for pids in window.pids_seen), "the pids of its workers"
+    pid = window.told.actions[0].get("pid") if window.told.actions else None
+    return any(pid not in pids for _, pids in window.told.workers), "the pids of its workers"
 
 
 FIGURES = EventFigures(figures=replaced_worker, evidence=_killed)

@@ -18,9 +18,8 @@ AT_REST_S = 1.5
 def _points(window: Window) -> list[GrowthSample]:
     """The median memory in each part, or the file descriptors after each reload."""
     if window.event.repeats:
-        return [
-            GrowthSample(float(at), float(count)) for at, count in enumerate(_descriptors(window)) if count is not None
-        ]
+        counts = enumerate(count for _, count in window.told.descriptors)
+        return [GrowthSample(float(at), float(count)) for at, count in counts if count is not None]
     samples, done = [], 0
     for part in parts_of(window):
         sizes = [size for at, size in window.memory if part.begin <= at <= part.end]
@@ -30,15 +29,10 @@ def _points(window: Window) -> list[GrowthSample]:
     return samples
 
 
-def _descriptors(window: Window) -> list[int | None]:
-    counts = [items(one)[1] for one in items(window.told.get("descriptors"))]
-    return [count if isinstance(count, int) else None for count in counts]
-
-
 def _figures(window: Window) -> Figures:
     """The amount of work, and the file descriptors, or memory that large bodies leave behind."""
     if window.event.repeats:
-        known = [count for count in _descriptors(window) if count is not None]
+        known = [count for _, count in window.told.descriptors if count is not None]
         return {
             "reloads": len(window.actions),
             "descriptors_before": known[0] if known else None,

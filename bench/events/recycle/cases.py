@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import Event, EventCase, Kind, Question, easy
-
-MAX_REQUESTS, JITTER = 1000, 100
-RATE = 800.0
-"""Requests/s, enough to recycle each of four workers several times in a window."""
-RECYCLED, NEVER = EventCase(f"every {MAX_REQUESTS}"), EventCase("never")
+from bench.plan.event import Event, kind_of
 
 
 def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
@@ -18,21 +13,5 @@ def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
     return event
 
 
-CASES = Kind(
-    f"workers end after {MAX_REQUESTS:,} requests (and up to {JITTER} more), beside workers that stay",
-    "plaintext",
-    (
-        easy(
-            "recycle",
-            RECYCLED,
-            10.0,
-            most_rate=RATE,
-            environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
-            most_beside=1,
-        ),
-        easy("recycle", NEVER, 6.0, most_rate=RATE, most_beside=1),
-    ),
-    _recycled,
-    floor=False,
-    question=Question.DEPLOY,
-)
+CASES = kind_of(__file__, _recycled)
+_, NEVER = (one.case for one in CASES.cases)

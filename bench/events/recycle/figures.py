@@ -6,13 +6,13 @@ from bench.records.event_window import EventFigures, Figures, Window
 
 
 def _figures(window: Window) -> Figures:
-    seen = {pid for pids in window.pids_seen for pid in pids}
-    return {"recycled": len(seen) - len(window.workers_before)}
+    seen = {pid for _, pids in window.told.workers for pid in pids}
+    return {"recycled": len(seen) - len(window.told.before)}
 
 
 def _recycled(window: Window) -> tuple[bool | None, str]:
     recycles = "MAX_REQUESTS" in window.event.environment
-    return window.workers_before != window.workers_after if recycles else None, ""
+    return window.told.before != window.workers_after if recycles else None, ""
 
 
 FIGURES = EventFigures(figures=_figures, evidence=_recycled)

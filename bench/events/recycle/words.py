@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis.events import EventCell, EventRow
 from bench.core.formats import listed, milliseconds
-from bench.events.recycle.cases import MAX_REQUESTS, NEVER, RECYCLED
+from bench.events.recycle.cases import NEVER
 from bench.plan.event import SLOWER_S
-from bench.words.event_words import BAD, EventWords, Named, Weighted, span, with_noun
+from bench.words.event_words import BAD, EventWords, Named, Weighted, span, texts_of, with_noun
 
 
 def _slower(rows: Sequence[tuple[EventRow, Named]]) -> Weighted:
@@ -30,10 +30,4 @@ def _details(cell: EventCell) -> Iterator[str]:
         yield f"{with_noun(recycled, 'worker')} recycled"
 
 
-WORDS = EventWords(
-    subject="with workers recycled {case}, {}",
-    cases={RECYCLED: f"every {MAX_REQUESTS:,} requests"},
-    reliefs={RECYCLED: (NEVER, "without recycling")},
-    of_rows=_slower,
-    details=_details,
-)
+WORDS = EventWords(**texts_of(__file__), of_rows=_slower, details=_details)

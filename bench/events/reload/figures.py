@@ -10,8 +10,8 @@ def _figures(window: Window) -> Figures:
     ends = answers_of_new_workers(window)
     return {
         "new_code_s": min(ends) - window.at if ends else None,
-        "swapped_s": window.since("until_ns"),
-        "ended_s": window.since("ended_ns"),
+        "swapped_s": window.since(window.told.until_ns),
+        "ended_s": window.since(window.told.ended_ns),
     }
 
 

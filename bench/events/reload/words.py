@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.analysis.events import EventCell
-from bench.events.reload.cases import BOOT_S, CASES
-from bench.words.event_words import EventWords, ended, seconds_of, under_way
+from bench.words.event_words import EventWords, ended, seconds_of, texts_of, under_way
 
 
 def _details(cell: EventCell) -> Iterator[str]:
@@ -17,14 +16,8 @@ def _details(cell: EventCell) -> Iterator[str]:
     yield from under_way(cell)
 
 
-BOOT = ", boot"
 WORDS = EventWords(
-    subject="a reload of {}",
-    cases={one.case: f"with {one.case.text.replace(BOOT, ' and a boot of')}" for one in CASES.cases},
-    outage="after a reload",
-    outages={
-        one.case: f" with a boot of {one.environment[BOOT_S]} s" for one in CASES.cases if BOOT_S in one.environment
-    },
+    **texts_of(__file__),
     findings=lambda row, cells: ended(f"A reload ({row.case})", cells),
     details=_details,
 )

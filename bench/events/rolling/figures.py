@@ -7,37 +7,18 @@ logs one line per request, with its status, how the session ended, and the numbe
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
+from bench.core.files import text_of
 from bench.records.event_window import EventFigures, Figures, Window
 
 KILLED = 137
 """The exit status of a container that Docker had to kill."""
-CAUSES_OF_NGINX: Mapping[str, str] = MappingProxyType(
-    {
-        "no live upstreams": "no_container",
-        "connect() failed (111": "refused",
-        "connect() failed (113": "unreachable",
-        "prematurely closed connection": "closed",
-        "(104: Connection reset by peer)": "reset",
-        "(32: Broken pipe)": "reset",
-        "upstream timed out": "timed_out",
-    }
-)
-"""Causes by words in its error log; `closed`: after the request was sent, before a response came."""
-CAUSES_OF_HAPROXY: Mapping[str, str] = MappingProxyType(
-    {
-        "SC": "refused",
-        "sC": "unreachable",
-        "SH": "closed",
-        "sH": "timed_out",
-        "SQ": "no_container",
-        "sQ": "no_container",
-    }
-)
-"""Causes by termination state of the session; `sC` includes connections that were not established in time."""
+CAUSES: Mapping[str, Mapping[str, Sequence[str]]] = tomllib.loads(text_of(Path(__file__).with_name("causes.toml")))
 REQUEST = "request|"
 
 
@@ -66,7 +47,7 @@ def _of_nginx(lines: Sequence[str]) -> Iterator[str]:
                 yield "retried"
             last = ""
         elif "upstream" in line:
-            last = next((cause for words, cause in CAUSES_OF_NGINX.items() if words in line), "")
+            last = _cause("nginx", line)
             if last:
                 yield f"cause_{last}"
 
@@ -75,13 +56,18 @@ def _of_haproxy(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if line.startswith(REQUEST) and line.count("|") == 3:
             _, status, ended, retries = line.split("|")
-            cause = CAUSES_OF_HAPROXY.get(ended[:2], "")
+            cause = _cause("haproxy", ended[:2])
             if status.startswith("5"):
                 yield from _status("server" if ended[:1] == "-" else "proxy", status, cause)
             elif retries.lstrip("+") not in ("", "0") and status.startswith("2"):
                 yield "retried"
             if cause:
                 yield f"cause_{cause}"
+
+
+def _cause(proxy: str, said: str) -> str:
+    """The first cause that this part of its log shows; empty for none."""
+    return next((name for name, cause in CAUSES.items() if any(words in said for words in cause[proxy])), "")
 
 
 def _status(whose: str, status: str, cause: str) -> Iterator[str]:
@@ -98,7 +84,7 @@ _READ: Mapping[str, Callable[[Sequence[str]], Iterator[str]]] = MappingProxyType
 
 def _figures(window: Window) -> Figures:
     figures: Figures = {}
-    for number, action in enumerate(window.done, 1):
+    for number, action in enumerate(window.told.actions, 1):
         ended = action.get("exit_ns")
         figures[f"swap_{number}_s"] = action["took_ns"] / 1e9 if not action.get("error") else None
         figures[f"exit_{number}_s"] = ended / 1e9 if isinstance(ended, int) else None
@@ -108,7 +94,7 @@ def _figures(window: Window) -> Figures:
 
 def _replaced(window: Window) -> tuple[bool, str]:
     """Containers that ended and then served with another process."""
-    pids = [(one.get("pid"), one.get("pid_after")) for one in window.done]
+    pids = [(one.get("pid"), one.get("pid_after")) for one in window.told.actions]
     replaced = sum(bool(before and after) and before != after for before, after in pids)
     return replaced == len(window.event.actions), f"{replaced} of {len(window.event.actions)} containers were replaced"
 

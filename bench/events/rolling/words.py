@@ -7,21 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from bench.analysis.events import EventCell
 from bench.core.formats import plural
-from bench.events.rolling.cases import CASES, KUBERNETES, PROXIES, WAIT
-from bench.plan.event import EventCase
-from bench.words.event_words import EventWords, seconds_of
+from bench.words.event_words import EventWords, seconds_of, texts_of
 
-CAUSES: Mapping[str, str] = {
-    "no_container": "no container left",
-    "refused": "connection refused",
-    "unreachable": "no connection in time",
-    "closed": "closed before the response",
-    "reset": "reset",
-    "timed_out": "no response in time",
-}
-"""Why a proxy's request to a container failed, by the names in figures.py."""
+TEXTS = texts_of(__file__)
+CAUSES: Mapping[str, str] = TEXTS.pop("causes")
 BAD_STATUS = re.compile(r"(proxy|server)_5\d\d")
-WAITING = f"with a pre-stop wait of {KUBERNETES.wait_s:g} s"
 
 
 def _details(cell: EventCell) -> Iterator[str]:
@@ -46,10 +36,4 @@ def _causes(cell: EventCell, *names: str) -> str:
     return ", ".join(f"{count:,.0f} {words}" for words, count in counts.items() if count)
 
 
-WORDS = EventWords(
-    subject="a rolling restart of {}",
-    cases={one.case: one.case.text.replace(WAIT, f" {WAITING}") for one in CASES.cases},
-    reliefs={EventCase(f"behind {name}"): (EventCase(f"behind {name}{WAIT}"), WAITING) for name, _ in PROXIES},
-    outage="in a rolling restart",
-    details=_details,
-)
+WORDS = EventWords(**TEXTS, details=_details)

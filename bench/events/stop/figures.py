@@ -36,5 +36,5 @@ FIGURES = EventFigures(
     figures=_figures,
     counted=lambda window: _before(window) if window.actions else window.log,
     no_gap="the service was stopped for good",
-    evidence=lambda window: (window.told.get("ended_ns") is not None, "its container ended"),
+    evidence=lambda window: (window.told.ended_ns is not None, "its container ended"),
 )

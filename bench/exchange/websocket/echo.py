@@ -17,7 +17,7 @@ def ask(load: Load, timeout_s: float) -> Response:
     from websockets.exceptions import InvalidStatus, WebSocketException
     from websockets.sync.client import connect
 
-    message = "1".rjust(load.exchange.size, "0")
+    message = "1".rjust(load.exchange.size or 1, "0")
     compression = "deflate" if load.exchange.deflate else None
     try:
         with connect(

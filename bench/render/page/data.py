@@ -7,13 +7,14 @@ stored once in `words`, and columns hold their index in it.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import median_low
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, natural
-from bench.analysis.cells.latency import LatenciesByCell, counted, latency_key
+from bench.analysis.cells.latency import LatenciesByCell, merged_of
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
 from bench.analysis.services import waits_of
@@ -38,9 +39,10 @@ from bench.words.changes import column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import pair_words as latency_pair_words
 from bench.words.names import level_words
-from bench.words.order import PAGE, pair_words
+from bench.words.order import pair_words
 from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
+from bench.words.texts import TEXTS
 from bench.words.units import in_units
 
 CONFIDENCE = 0.95
@@ -57,17 +59,6 @@ Columns = dict[str, list[Any]]
 """Columns of equal length, by their names in the page's scripts."""
 
 
-class Words:
-    """Each word once, by its index."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
-
-    def __call__(self, word: str) -> int:
-        """The index of the word."""
-        return self.places.setdefault(word, len(self.places))
-
-
 def page_data(
     source: Run,
     services: Mapping[str, ServiceFacts],
@@ -79,7 +70,7 @@ def page_data(
     profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
     """What the page's scripts read, ready for JSON."""
-    words = Words()
+    words: defaultdict[str, int] = defaultdict(lambda: len(words))  # each word once, by its index
     cells = _cells_and_places(records)
     limits = noise_limits_of(source.facts.knobs)
     # Cells in turns show the figures of these rows.
@@ -105,9 +96,9 @@ def page_data(
         },
         "rankings": [*map(_ranking, rankings)],
         "levels": {level.text: _level_words(level) for level in _levels(records, rankings)},
-        "said": PAGE | {"stopped": OF_TURNS},
+        "said": {**TEXTS["page"], "stopped": OF_TURNS},
         "latencies": [entry for text in rankings for entry in _latencies(text)],
-        "words": [*words.places],
+        "words": [*words],
     }
     if flames := [_flame(one) for one in profiles if not one.missing]:
         columns["flames"] = rounded(flames)
@@ -254,7 +245,7 @@ def _cells(
     groups: Sequence[tuple[Cell, list[int]]],
     records: Sequence[Record],
     latencies: LatenciesByCell,
-    words: Words,
+    words: dict[str, int],
     figures: Mapping[tuple[LoadKey, str], RankedRow],
     *,
     limits: NoiseLimits,
@@ -271,7 +262,7 @@ def _cells(
         around = mean_interval(values, CONFIDENCE)
         rows.append(
             {
-                **{name: words(str(getattr(first, name) or "")) for name in COORDINATES},
+                **{name: words[str(getattr(first, name) or "")] for name in COORDINATES},
                 "rate": first.rate,
                 "open": first.connections is None,
                 "goodput": cell.goodput,
@@ -283,7 +274,7 @@ def _cells(
                 "cpu_s": cell.cpu_per_success_s,
                 "memory_bytes": max((r.memory_loaded_bytes for r in cell.valid if r.memory_loaded_bytes), default=None),
                 "ceiling": ceiling and ceiling[0],
-                "state": words(state_words(cell)) if not valid else None,
+                "state": words[state_words(cell)] if not valid else None,
                 "measurements": places,
                 **({"p50_s": _merged(cell, latencies, "p50")} if rated else {}),
                 **(_in_turns(cell, figures) if first.mode == "turns" else {}),
@@ -318,10 +309,8 @@ def _p99(cell: Cell, latencies: LatenciesByCell) -> float | None:
 
 def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | None:
     """A percentile of the merged rounds of an open loop."""
-    keys = list(dict.fromkeys(map(latency_key, counted(cell.records))))
-    known = cell.first.connections is None and cell.first.mode != "null" and len(keys) == 1
-    found = latencies.get(keys[0]) if known else None
-    return None if found is None else found.percentiles_s[percentile]
+    merged = merged_of(cell.records, latencies)
+    return merged.percentiles_s[percentile] if merged else None
 
 
 def _measurements(
@@ -329,7 +318,7 @@ def _measurements(
     records: Sequence[Record],
     windows: Sequence[WindowDetails],
     limits: NoiseLimits,
-    words: Words,
+    words: dict[str, int],
 ) -> Columns:
     cell_of = {place: number for number, (_, places) in enumerate(groups) for place in places}
     starts = [window.start_ns for window in windows if window.start_ns is not None]
@@ -352,7 +341,7 @@ def _measurements(
             "pressure": window.pressure_ratio,
             "noisy": int(bool(noise_of(record, limits))),
             "at_s": None if first is None or window.start_ns is None else (window.start_ns - first) / 1e9,
-            "causes": [words(f"{cause.cause}: {short(cause.detail, 300)}") for cause in record.causes],
+            "causes": [words[f"{cause.cause}: {short(cause.detail, 300)}"] for cause in record.causes],
         }
         for place, (record, window) in enumerate(zip(records, windows, strict=True))
     ]
@@ -363,9 +352,8 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: LatenciesByCell
     """By cell number: the merged distribution as [share, seconds], if all rounds had the same rate."""
     curves: Columns = {}
     for number, (cell, _) in enumerate(groups):
-        keys = list(dict.fromkeys(map(latency_key, counted(cell.records))))
-        if cell.first.mode in ("solo", "rate") and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
-            curves[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
+        if (merged := merged_of(cell.records, latencies)) and merged.curve:
+            curves[str(number)] = [[brief(share), brief(s)] for share, s in merged.curve]
     return curves
 
 
@@ -374,8 +362,8 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _flame(profile: Profile) -> dict[str, Any]:
-    load, tree = str(profile.table), tree_of(profile.stacks)
-    return {"service": profile.service, "load": load, "cost_us": profile.cost_us, "tree": tree}
+    tree = tree_of(profile.stacks)
+    return {"service": profile.service, "load": str(profile.table), "cost_us": profile.cost_us, "tree": tree}
 
 
 def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
@@ -387,9 +375,9 @@ def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
 
 def _node(name: str, paths: list[tuple[list[str], int]], least: float) -> dict[str, Any]:
     below: dict[str, list[tuple[list[str], int]]] = {}
-    for path, count in paths:
+    for path, samples in paths:
         if path:
-            below.setdefault(path[0], []).append((path[1:], count))
+            below.setdefault(path[0], []).append((path[1:], samples))
     wide = {name: those for name, those in below.items() if sum(count for _, count in those) >= least}
     node: dict[str, Any] = {"n": name, "v": sum(count for _, count in paths)}
     if wide:

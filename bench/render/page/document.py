@@ -18,13 +18,12 @@ from markupsafe import Markup
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
 from bench.records.record import Record
-from bench.render.in_turns import WHY_NOTE
 from bench.render.page.data import page_data, pairs_data, sources_data
 from bench.render.page.events import event_parts, heat_map
 from bench.render.page.rankings import rankings_of
 from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
-from bench.render.text import page_template
+from bench.render.text import NOTES, page_template
 from bench.run.reader import Run, ServiceFacts
 from bench.words.conclusions import RankingText
 from bench.words.units import in_units
@@ -65,7 +64,7 @@ def html(
     styles = ["style.css", *(["rankings.css"] if tables else []), *(["events.css"] if events else [])]
     bare = page_template(HERE, "index.html.jinja").render(
         report=report,
-        why_note=WHY_NOTE,
+        why_note=NOTES["why"],
         answers=rankings_of(tables),
         flames=flames,
         event_parts=events,

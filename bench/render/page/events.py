@@ -39,24 +39,14 @@ class HeatCell:
     part: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HeatRow:
-    """An event, with a cell for each service."""
-
-    name: str
-    load: str
-    differ: str
-    cells: tuple[HeatCell, ...]
-
-
-def heat_map(events: EventsText) -> dict[str, list[HeatRow]]:
-    """The rows by the question that their event answers, in the order of the events."""
-    services, groups = events.table.services, dict[str, list[HeatRow]]()
+def heat_map(events: EventsText) -> dict[str, list[tuple[str, list[HeatCell]]]]:
+    """(event, its cells) by the question that the event answers, in the order of the events."""
+    services, groups = events.table.services, dict[str, list[tuple[str, list[HeatCell]]]]()
     for place, row in enumerate(events.rows):
         first = len(services) * place
-        cells = tuple(_heat_cell(events, row, name, part) for part, name in enumerate(services, first))
+        cells = [_heat_cell(events, row, name, part) for part, name in enumerate(services, first)]
         question = str(event_kind(row.row.event).question or "Other events")
-        groups.setdefault(question, []).append(HeatRow(row.name, row.load, row.differ, cells))
+        groups.setdefault(question, []).append((row.name, cells))
     return groups
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from bench.core.files import mapping
 from bench.records.counters import span_s, whole
 from bench.records.record import Record
-from bench.render.text import brief, left_out, rounded
+from bench.render.text import brief, cut, rounded
 from bench.run.reader import Raw
 
 MOST_KEPT = 65_536
@@ -33,34 +33,11 @@ SAMPLE = 10
 MOST_FACTS = 20_000
 """If a measurement's facts have more characters, each text in them is cut."""
 KEPT = (
-    "id",
-    "raw_file",
-    "raw_sha256",
-    "outcome",
-    "tool_version",
-    "stdin",
-    "exit_status",
-    "command",
-    "image_id",
-    "packages_file",
-    "server_limits",
-    "loadgen_limits",
-    "requests",
-    "attempts",
-    "successes",
-    "errors",
-    "duration_s",
-    "sent_rate",
-    "latency_s",
-    "server_cpu_s",
-    "loadgen_cpu_s",
-    "database_cpu_s",
-    "process_cpu_s",
-    "throttled_s",
-    "loadgen_busy_ratio",
-    "loadgen_wait_ratio",
-    "lag_s",
-    "nulls",
+    *("id", "raw_file", "raw_sha256", "outcome", "tool_version", "stdin", "exit_status", "command"),
+    *("image_id", "packages_file", "server_limits", "loadgen_limits"),
+    *("requests", "attempts", "successes", "errors", "duration_s", "sent_rate", "latency_s"),
+    *("server_cpu_s", "loadgen_cpu_s", "database_cpu_s", "process_cpu_s", "throttled_s"),
+    *("loadgen_busy_ratio", "loadgen_wait_ratio", "lag_s", "nulls"),
 )
 """Fields of the record shown unchanged; the others are in the page's own columns."""
 _STALLED = re.compile(r"^some .*\btotal=(\d{1,18})$", re.M | re.A)
@@ -76,10 +53,7 @@ class Output:
 
     def cut(self, most: int) -> str:
         """At most `most` characters; what is left out is counted."""
-        if self.characters <= most:
-            return self.text
-        head = most * 2 // 3
-        return self.text[:head] + left_out(self.characters - most) + self.text[len(self.text) - (most - head) :]
+        return cut(self.text, most, self.characters)
 
 
 @dataclass(frozen=True, slots=True)

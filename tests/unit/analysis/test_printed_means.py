@@ -15,7 +15,8 @@ from printed_means import means_of_a_part
 
 from bench.analysis.cells.cell import Cell
 from bench.export.judged_run import judge_run
-from bench.records.record import Cause, load
+from bench.records.file import read_records
+from bench.records.record import Cause
 from bench.run.published import unpacked
 from bench.words.cells import rate_words
 
@@ -33,7 +34,7 @@ def test_a_mean_of_the_slow_windows_is_found(quick: Path, tmp_path: Path) -> Non
     assert not [*means_of_a_part(quick)]
     shutil.copy(quick / "records.jsonl", tmp_path)
     lines = [json.loads(text) for text in (quick / "verdicts.jsonl").read_text().splitlines()]
-    records = [*load((quick / "records.jsonl").read_text().split("\n"))]
+    records = read_records(quick)
     for line in lines:
         if line["kind"] == "service":
             row = (line["scenario"], line["service"], "turns")

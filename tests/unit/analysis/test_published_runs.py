@@ -22,7 +22,7 @@ from printed_means import means_of_a_part
 
 from bench.__main__ import main
 from bench.export.judged_run import find_judged, judge_run
-from bench.records.record import load
+from bench.records.file import read_records
 from bench.render.site import ANSWERS
 from bench.run.facts import read_run_facts
 from bench.run.published import SUMS, sums_of
@@ -255,7 +255,7 @@ def test_no_wait_is_answered_faster_than_it_lasts(rebuilt: dict[str, Path]) -> N
     waiting = 0
     for name in RUNS:
         facts = read_run_facts(PUBLISHED / name)
-        for record in load((rebuilt[name] / "records.jsonl").read_text().split("\n")):
+        for record in read_records(rebuilt[name]):
             most = most_possible(record, facts)
             if most is None or not record.goodput:
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +23,22 @@ from bench.core.errors import UserError
 from bench.records.record import Cause, Record
 from bench.words.remarks import note_of
 from calibration.__main__ import judge_verb
-from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
+from calibration.truths import (
+    FIRST,
+    SECOND,
+    TRUTHS,
+    Result,
+    Same,
+    Truth,
+    Window,
+    report,
+    role_of,
+    table_of,
+    truth_of,
+    truths,
+)
 
 NAMES = {role: f"uvicorn-synthetic-{role}-py313-debian" for role in (FIRST, SECOND)}
-IDLE = "busy for 12 % of its turns: each response takes 40 ms, mostly waiting"
 KNOWN = {truth.scenario: truth for truth in TRUTHS}
 
 
@@ -42,25 +55,17 @@ def lines(verdict: str, first_note: str = "", a: str = FIRST) -> list[dict[str, 
     return [*services, {"kind": "contrast", "a": NAMES[a], "b": NAMES[b], "verdict": verdict}]
 
 
-def result(scenario: str, rates: Mapping[str, Sequence[float]], verdict: str, note: str = "", **how: Any) -> Result:
+def result(
+    scenario: str, rates: Mapping[str, Sequence[float]], verdict: str, note: str = "", a: str = FIRST, **changes: Any
+) -> Result:
     """The result of a table whose windows have these rates, by role."""
-    changes = how.pop("changes", {})
     windows = [window(role, rate, scenario, **changes) for role, group in rates.items() for rate in group]
-    return Result(KNOWN[scenario], (table_of(windows, lines(verdict, note, **how)),))
+    return Result(KNOWN[scenario], (table_of(windows, lines(verdict, note, a)),))
 
 
-RIGHT = (
-    result("alone-20", {FIRST: [47.0, 50.0], SECOND: [46.0]}, "no winner"),
-    result("at-least-20", {FIRST: [720.0, 741.0], SECOND: [800.0]}, "equal"),
-    result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "equal"),
-    result("busy-against-idle", {FIRST: [1600.0], SECOND: [390.0]}, "slower"),
-    result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "faster"),
-    result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "slower"),
-    result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster", a=SECOND),
-    result("coin", {FIRST: [2500.0], SECOND: [2400.0]}, "no winner"),
-    result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster", IDLE),
-    result("own-bind", {FIRST: [9000.0, 10000.0], SECOND: [9100.0, 9300.0]}, "no winner"),
-)
+CASES = tomllib.loads(Path(__file__).with_name("truths_selftest.toml").read_text(encoding="utf-8"))
+RIGHT = [result(**case) for case in CASES["right"]]
+LIES = {name: result(**case) for name, case in CASES["lies"].items()}
 
 
 def test_what_is_true_holds() -> None:
@@ -69,29 +74,6 @@ def test_what_is_true_holds() -> None:
     assert "| alone-20 | one request at a time, 20 ms each: at most 50/s" in text
     assert "| first 47.0 to 50.0/s; second 46.0 to 46.0/s | 3 in 1 | 0 | 0 | 0 of 3 | 0 | 0 | 0 s | holds |" in text
     assert "0 of 2 tables of services that are the same have a false verdict (95 % interval 0.0%" in text
-
-
-ALONE = {FIRST: [47.0], SECOND: [46.0]}
-LIES = {
-    "one window above what can be": result("alone-20", {FIRST: [47.0, 51.2], SECOND: [46.0]}, "no winner"),
-    "its speed above what can be": result("alone-20", ALONE, "no winner", changes={"speed": 51.2}),
-    "too few": result("alone-20", {FIRST: [38.0], SECOND: [46.0]}, "no winner"),
-    "called within the bias of turns": result("alone-20", ALONE, "slower"),
-    "16 at once above 800/s": result("at-least-20", {FIRST: [801.0], SECOND: [740.0]}, "equal"),
-    "16 at once below 90 %": result("at-least-20", {FIRST: [640.0], SECOND: [740.0]}, "equal"),
-    "a late body above": result("body-late-90", {FIRST: [145.6], SECOND: [140.0]}, "equal"),
-    "bursts called": result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "faster"),
-    "the idle one called faster": result("busy-against-idle", {FIRST: [1600.0], SECOND: [390.0]}, "faster"),
-    "nobody called": result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "no winner"),
-    "busy faster than it can be": result("idle-against-busy", {FIRST: [126.0], SECOND: [390.0]}, "faster"),
-    "called by its own CPU alone": result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster"),
-    "denied": result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "equal"),
-    "no remark on the idle one": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster"),
-    "the idle one ranks above": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "slower", IDLE),
-    "less than by its own bind": result("own-bind", {FIRST: [9000.0], SECOND: [8500.0]}, "no winner"),
-    "nothing beside its own bind": result("own-bind", {SECOND: [8500.0]}, "no winner"),
-    "a service without windows": result("coin", {FIRST: [2500.0]}, "no winner"),
-}
 
 
 @pytest.mark.parametrize("name", LIES)
@@ -142,19 +124,19 @@ def test_the_least_allows_for_timer_and_cpu_of_server_and_tool() -> None:
     assert serves.at_least(500e-6) == pytest.approx(0.9 * 16 / 0.030)
     assert KNOWN["busy-against-idle"].serves[FIRST].at_least(0.0) == 0
     slow = window(FIRST, 500.0, "at-least-20", server_cpu_s=0.5, loadgen_cpu_s=0.5, successes=2000)
-    assert not Result(KNOWN["at-least-20"], (table_of([slow], []),)).too_low
+    assert Result(KNOWN["at-least-20"], (table_of([slow], []),)).count(Window.too_low) == 0
 
 
 @pytest.mark.parametrize(("foreign", "low"), [(0.01, 1), (0.4, 0), (None, 0)])
 def test_beside_other_programs_a_service_may_serve_less_and_never_more(foreign: float | None, low: int) -> None:
     windows = [window(FIRST, rate, "at-least-20", foreign_ratio=foreign) for rate in (300.0, 801.0)]
     found = Result(KNOWN["at-least-20"], (table_of(windows, []),))
-    assert (found.too_low, found.impossible) == (low, 1)
+    assert (found.count(Window.too_low), found.count(Window.impossible)) == (low, 1)
 
 
 def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
     refused = window(FIRST, 51.2, causes=[Cause("impossible", "51.2 responses/s, but at most 50 are possible")])
-    assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
+    assert Result(KNOWN["alone-20"], (table_of([refused], []),)).count(Window.impossible) == 1
 
 
 def a_run(folder: Path, *names: str, verdict: str = "no winner") -> tuple[str, ComparedRun]:

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from make_plans import MATRIX, plan
+from messages import MESSAGES
 
 from bench.cli.names import LISTS, names_file
 from bench.core.errors import LISTED, unknown
@@ -66,26 +67,7 @@ def test_a_stack_that_no_glob_matches_says_so() -> None:
         assert (stack in of_glob) == (not words.startswith(("only by name: ", "left out: "))), stack
 
 
-CLOSES = "16 connections at once, each closed after one response (closed loop)"
-EXPLAINED = {
-    "presets four-tools": "One cell, four tools",
-    "stacks aiohttp": "processes, event loop (asyncio)",
-    "stacks gunicorn-asgi-quart": "left out: the 17th request with a body on one connection never gets a response",
-    "servers bjoern": "processes, C event loop (libev), one request each; hosts WSGI",
-    "frameworks tornado": r"on tornado; tornado \d.*",
-    "frameworks wsgi": "on WSGI servers",
-    "pythons 3.13": "the default",
-    "pythons 3.9": "",
-    "scenarios delay-N": "GET /?duration=N: every response waits for N ms",
-    "scenarios json": "GET /json",
-    "scenarios updates-N-orm": "GET /orm/updates/N: every response waits for the database",
-    "scenarios echo": 'POST /echo {"message":"Hello, World!"}',
-    "tools vegeta": "levels such as r500, knee:p99=50ms, knee70:p99=50ms and share50",
-    "levels c100r8000": "100 connections, at most 8,000 requests/s in all (closed loop); by hey",
-    "levels c16close": f"{CLOSES}; also r500close; by wrk, ab and hey",
-    "knobs WORKERS": "a whole number above 0; every server",
-    "knobs UVICORN_*": "variables that uvicorn and uvicorn-h11 read",
-}
+EXPLAINED = MESSAGES["names"]
 
 
 @pytest.mark.parametrize("entry", EXPLAINED)

@@ -165,8 +165,6 @@ def test_what_cannot_be_repeated_is_one_line(text: str, words: str, tmp_path: Pa
 
 
 def test_compose_measures_no_run_again(first: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.cli.plan.host_state", lambda: None)
-    monkeypatch.setattr("bench.cli.plan.replace", lambda host, **_: host)
     monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
     words = printed(capsys, "plan", *SELECTION, f"--again={first}", status=2)
     assert "--again needs containers of its own" in words

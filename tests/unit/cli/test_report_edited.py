@@ -21,7 +21,8 @@ from bench.analysis.runs.compatibility import discrepancies_of, read_compared
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.export.judged_run import judge_run
-from bench.records.record import Record, load
+from bench.records.file import read_records
+from bench.records.record import Record
 from bench.run.reader import read_raw, read_run
 from bench.words.runs import compatibility_lines
 
@@ -168,7 +169,7 @@ def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
 
 def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -> None:
     """There is a record per line of the plan, edits of valid measurements are reported, and all files can be read."""
-    records = list(load((folder / "records.jsonl").read_text(encoding="utf-8").split("\n")))
+    records = read_records(folder)
     planned = {one.id: one for one in read_run(str(folder)).planned}
     assert {record.id for record in records} <= planned.keys()
     if not {"run.json", "plan.jsonl"} & edited.keys():

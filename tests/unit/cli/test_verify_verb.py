@@ -15,6 +15,7 @@ import pytest
 from captured import Capture, refused
 from fake import FakeService
 from fake_dependencies import FakeUpstream
+from messages import MESSAGES
 from places import ROOT
 
 from bench.cli.verify import verify_verb
@@ -97,23 +98,7 @@ def test_late_and_wrong_answers_are_status_1(capsys: Capture) -> None:
     assert "got status 500" in first and "in the last of 5 tries" in second
 
 
-FAULTS = {
-    "--routes nonsense": "unknown route 'nonsense'",
-    "--routes ,": "unknown route",
-    "--routes db-raw": "--database-host",
-    "--routes simple-request": "--upstream-control",
-    "--routes json --concurrent --sequential": "not allowed with",
-    "--routes json --base-url ftp://x": "http://HOST:PORT",
-    "--routes json --base-url http://x:y": "http://HOST:PORT",
-    "--routes json --nonsense": "unknown option '--nonsense'",
-    "--routes db-raw --database-host h:x --database-password-file {password}": "HOST[:PORT]",
-    "--routes db-raw --database-host h --database-password-file /nowhere": "--database-password-file",
-    "--routes db-raw --database-host 127.0.0.1:9 --database-password-file {password}": "is PostgreSQL running",
-    "--routes simple-request --upstream-control http://127.0.0.1:9": "is upstream running",
-    "--routes simple-request --upstream-control nonsense": "--upstream-control",
-    "--routes json --json /nowhere/verify.json": "No such file or directory; fix --json",
-    "--routes echo --failure /nowhere/f": "fix --failure",
-}
+FAULTS = MESSAGES["verify"]
 
 
 @pytest.mark.parametrize("arguments", FAULTS)

@@ -5,6 +5,7 @@ the diff.
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,76 +21,8 @@ from bench.contract.verify import Result, verify
 from bench.exchange.http import check as checks
 
 LIES = {
-    "root": {checks.right_answer: ["text/json", "a float", "a string"]},
-    "delay": {
-        checks.invalid_duration: ["500 for duration=foo", "waits for foo"],
-        checks.waits: ["does not wait", "wakes early", "wakes late"],
-        checks.concurrent_waits: ["one request at a time"],
-    },
-    "plaintext": {checks.right_answer: ["a trailing newline"]},
-    "json": {
-        checks.right_answer: [
-            *("status 201", "another greeting", "a duplicate key", "single quotes", "an empty body"),
-            *("invalid UTF-8", "100,000 nested arrays"),
-        ],
-        checks.headers: [
-            *("no Server", "an empty Server", "no Date", "no Content-Type"),
-            *("two Content-Types", "length and chunked"),
-        ],
-        checks.date_advances: ["Date stands still", "Date of yesterday", "Date in another format"],
-        checks.unknown_path: ["200 for any path", "500 for an unknown path", "an HTML error page without a length"],
-        checks.wrong_method: ["any method", "closes unannounced after an error"],
-    },
-    "simple-json": {checks.right_answer: ["an extra key"]},
-    "http-route-example": {checks.right_answer: ["declares latin-1"]},
-    "simple-request": {
-        checks.reached_once: ["requests upstream twice", "does not request upstream"],
-        checks.waited_for: ["does not wait for upstream", "does not wait for the default"],
-        checks.right_answer: ["another delay"],
-        checks.hangs: ["hangs with upstream"],
-        checks.closes: ["closes when upstream does", "502 without a body"],
-        checks.errs: ["500 for upstream's error"],
-        checks.recovers: ["does not recover"],
-    },
-    "create-data": {
-        checks.clamped: ["500 for a superscript digit", "no upper bound"],
-        checks.data_created: ["inserts only once", "inserts one row too few", "a transaction for each row"],
-        checks.data_created_concurrently: ["loses rows under concurrency"],
-    },
-    "db-raw": {
-        checks.query_for_each_row: ["cached rows", "writes what it reads"],
-        checks.random_rows: ["the same row"],
-        checks.right_answer: ["numbers as strings"],
-    },
-    "db-orm": {checks.query_for_each_row: ["selects the whole table"], checks.right_answer: ["randomnumber"]},
-    "queries-raw": {
-        checks.clamped: ["500 for foo"],
-        checks.right_answer: ["one row too few"],
-        checks.stored_numbers: ["invented numbers", "row 0"],
-    },
-    "queries-orm": {checks.clamped: ["404 for an empty n"], checks.query_for_each_row: ["one query for all"]},
-    "updates-raw": {
-        checks.clamped: ["nothing for 0"],
-        checks.updates_counted: ["one query for all", "updates nothing", "updates each row twice"],
-        checks.updates_stored: ["stores another number"],
-    },
-    "updates-orm": {checks.updates_stored: ["updates to the old numbers", "changes another row too"]},
-    "fortunes-raw": {
-        checks.right_answer: ["fortunes in stored order", "no additional fortune", "HTML without a charset"],
-        checks.all_fortunes: ["a fortune replaced", "fortunes escaped twice", "replacement characters for Japanese"],
-        checks.from_template: ["fortunes without an end"],
-    },
-    "fortunes-orm": {
-        checks.right_answer: ["fortunes by id", "fortunes not escaped"],
-        checks.from_template: ["fortunes from a string"],
-    },
-    "echo": {
-        checks.wrong_method: ["404 for a wrong method"],
-        checks.limit: ["echo without a limit", "echo limit too low"],
-        checks.refuses: ["500 for broken JSON", "echo accepts arrays"],
-        checks.survives: ["500 for nesting", "echo accepts NaN"],
-        checks.objects: ["counts nested keys", "counts one too many", "echo drops nested values", "echo as ASCII"],
-    },
+    route: {getattr(checks, check): lies for check, lies in caught.items()}
+    for route, caught in tomllib.loads(Path(__file__).with_name("lies.toml").read_text()).items()
 }
 """The lies of a service, by route and by the check that is meant to catch them."""
 

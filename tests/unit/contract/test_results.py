@@ -10,6 +10,7 @@ import pytest
 from captured import Capture, printed
 from make_plans import MATRIX
 from places import ROOT
+from tables import rows
 
 from bench.cli.verify import summary_verb
 from bench.contract.results import Skipped, compare
@@ -115,21 +116,7 @@ def test_how_a_service_ended_is_one_more_check(status: int, ended: bool, fine: P
     assert (suite.attrib["tests"], suite.attrib["time"]) == ("2", "2.750")
 
 
-TABLE = """
-[every]
-backlog = { is = "$BACKLOG", why = "the same for all" }
-
-[servers.plain]
-start = "plain --port 8080"
-own = { backlog = 5, nodelay = 1, reuseport = 1 }
-# a comment stays
-[servers.plain.ours]
-reuseport = { is = 0, why = "one socket for all" }
-
-[servers.other]
-start = "other"
-own = {}
-"""
+TABLE = Path(__file__).with_name("listeners.toml").read_text()
 OWN = parse_listeners(TABLE)["plain"]
 OURS = {"backlog": 2048, "nodelay": 1, "reuseport": 0}
 SETTINGS = {"BACKLOG": "2048"}
@@ -169,17 +156,7 @@ def test_what_was_read_replaces_own_and_nothing_else() -> None:
     assert with_own(TABLE, {}) == TABLE
 
 
-FAULTS = [
-    ('why = "one socket for all"', 'why = " "'),
-    ("reuseport = { is", "reuse_port = { is"),
-    ("is = 0", "is = 0.5"),
-    ("nodelay = 1,", 'nodelay = "on",'),
-    ('start = "other"', ""),
-    ("[every]", "[all]"),
-]
-
-
-@pytest.mark.parametrize(("before", "after"), FAULTS)
+@pytest.mark.parametrize(("before", "after"), rows(__file__, "faults"))
 def test_a_fault_in_the_table_is_said(before: str, after: str, tmp_path: Path) -> None:
     (tmp_path / "listeners.toml").write_text(TABLE.replace(before, after))
     with pytest.raises(UserError, match="is not a valid table"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from captured import Capture, refused
 from pretend_engine import PretendEngine, made_run, pretend_docker
+from tables import rows
 
 from driver.docker import CONFINED, Done
 from driver.failure import Failure
@@ -197,17 +198,7 @@ def test_app_is_tried_in_the_first_image(tmp_path: Path, monkeypatch: pytest.Mon
     assert begun(engine, monkeypatch) == [f"{builds}b c d", *volumes, *before]
 
 
-ORDERS = [
-    ("none", "", ["a", "import a", "b c d"]),
-    # What one server lacks, another may have.
-    ("a", "", ["a", "b c d", "import b"]),
-    ("none", "abcd", ["import a"]),
-    ("none", "bd", ["a", "import a", "c"]),
-    ("a", "bd", ["a", "c", "import b"]),
-]
-
-
-@pytest.mark.parametrize(("broken", "there", "order"), ORDERS)
+@pytest.mark.parametrize(("broken", "there", "order"), rows(__file__, "orders"))
 def test_the_first_image_is_the_first_that_is_there_or_can_be_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, there: str, order: list[str]
 ) -> None:
@@ -243,29 +234,7 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
     assert engine.calls()[-1] == "revive"
 
 
-ERRORS = [
-    (
-        '[[ $* != *" up "* ]] || { echo "redis is unhealthy"; exit 1; }',
-        "--compose: redis is unhealthy; last log line: ",
-    ),
-    (
-        'case "$*" in *" up "*) echo "redis exited" && exit 1 ;; *" logs "*) echo "Read-only file system" ;; esac',
-        "--compose: redis exited; last log line: Read-only file system; it cannot write to a folder of yours: give"
-        " it a named volume",
-    ),
-    ('[[ $* != *"import app" ]] || exit 1', "main:app does not import: ValueError: no luck (main.py, line 1)"),
-    ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
-    ('[[ $* != *"/app/changes" ]] || { echo "find: no memory" >&2; exit 1; }', f"{LOST}find: no memory"),
-    ('[[ $1 != run ]] || { cat >/dev/null; echo "head: disk full" >&2; exit 1; }', f"{LOST}head: disk full"),
-    (
-        '[[ $* != *"import app" ]] || { echo "it waits"; sleep 9; }',
-        "main:app does not import: not done after 0.2 s (IMPORT_TIMEOUT in the environment changes that); last log"
-        " line: it waits",
-    ),
-]
-
-
-@pytest.mark.parametrize(("script", "words"), ERRORS)
+@pytest.mark.parametrize(("script", "words"), rows(__file__, "app_errors"))
 def test_app_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, script: str, words: str) -> None:
     pretend_docker(tmp_path, monkeypatch, script)
     engine = engine_with(tmp_path)
@@ -307,23 +276,7 @@ def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path
             own_app.record_answers(engine, APP, "c")
 
 
-LAST_LINES = [
-    ("FAILED: Path doesn't exist: alembic.  Please use the 'init' command", "alembic"),
-    ("FAILED: No 'script_location' key found in configuration", ""),
-    ("python3: can't open file '/srv/app/scripts/seed.py': [Errno 2] No such file or directory", "scripts/seed.py"),
-    ("sh: 1: ./scripts/seed.py: not found", "scripts/seed.py"),
-    ("bash: scripts/seed.py: No such file or directory", "scripts/seed.py"),
-    ("sh: 1: seed: not found", ""),
-    ("FileNotFoundError: [Errno 2] No such file or directory: 'scripts/seed.py'", "scripts/seed.py"),
-    ("FileNotFoundError: [Errno 2] No such file or directory: '/etc/passwd'", ""),
-    ("FileNotFoundError: [Errno 2] No such file or directory: '../other'", ""),
-    ("ModuleNotFoundError: No module named 'scripts.seed'", "scripts.seed"),
-    ("ModuleNotFoundError: No module named 'flask'", ""),
-    ("reads scripts/seed.py", ""),
-]
-
-
-@pytest.mark.parametrize(("line", "names"), LAST_LINES)
+@pytest.mark.parametrize(("line", "names"), rows(__file__, "last_lines"))
 def test_a_file_that_dockerignore_may_leave_out_is_named(tmp_path: Path, line: str, names: str) -> None:
     app, log = tmp_path / "shop", tmp_path / "before.txt"
     (app / "alembic").mkdir(parents=True)

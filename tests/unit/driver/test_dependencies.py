@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from docker_calls import Docker
+from places import ROOT
 from pretend_engine import PretendEngine, made_run
 
 from driver.docker import DockerError, Done
@@ -33,6 +34,14 @@ def test_dependency_is_away_once_its_container_is(engine: LocalDocker, docker: D
     docker.says("inspect --format {{.State.Status}}", "running\n")
     with pytest.raises(DockerError, match=f"it is not {state}"):
         engine.do_to_dependency("upstream", verb)
+
+
+@pytest.mark.parametrize("name", ["postgres", "upstream"])
+def test_each_dependency_has_the_program_that_says_whether_it_answers(name: str) -> None:
+    copied = [line.split() for line in (ROOT / name / "Dockerfile").read_text().splitlines() if line.startswith("COPY")]
+    folder, program = dependencies.READY.rsplit("/", 1)
+    assert any(program in words and words[-1] == f"{folder}/" for words in copied)
+    assert (ROOT / name / program).is_file()
 
 
 def test_dependency_that_had_ended_before_the_event_is_reported(engine: LocalDocker, docker: Docker) -> None:

@@ -16,7 +16,7 @@ from pretend_engine import PretendEngine, made_run
 from waiting import until
 
 from bench.core.typed import as_plain
-from bench.plan.event import EventCase, easy
+from bench.plan.event import Event, Phase
 from bench.plan.events import EVENTS as EVENTS_OF_PLAN
 from bench.records.event import Ended
 from bench.records.make_event import event_records
@@ -185,14 +185,16 @@ def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
 
 def test_a_step_has_the_events_of_its_lines() -> None:
     step = Step("r01-e1", "raw/r01/e1", ("a", "b"), ("raw/r01/e1/a", "raw/r01/e1/b"))
-    first = easy("reload", EventCase("boot 2 s"), 40.0, until="swapped", actions=(HUP,), environment={"BOOT_S": "2"})
-    second = easy("rolling", EventCase("behind nginx"), 30.0, proxy="nginx", repeats=3)
+    phases, environment = (Phase(0.3, 40.0),), {"TELL_PID": "1"}
+    boots = environment | {"BOOT_S": "2"}
+    first = Event(name="reload", phases=phases, until="swapped", actions=(HUP,), environment=boots)
+    second = Event(name="rolling", phases=phases, environment=environment, proxy="nginx", repeats=3)
     message = {"host": as_json(step), "planned": [{"event": as_plain(event)} for event in (first, second)]}
     assert step_of(json.loads(json.dumps(message))) == replace(
         step,
         events={
-            "a": EventScript((HUP,), "swapped", 4.0, {"TELL_PID": "1", "BOOT_S": "2"}),
-            "b": EventScript((), "", 4.0, {"TELL_PID": "1"}, repeats=3, containers=2),
+            "a": EventScript((HUP,), "swapped", 4.0, boots),
+            "b": EventScript((), "", 4.0, environment, repeats=3, containers=2),
         },
     )
     assert step_of({"host": as_json(step), "planned": [{}, {}]}) == step

@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 from captured import Capture, Patch, refused
-from docker_calls import Docker, docker
+from docker_calls import Docker
 
 from driver.failure import Failure
 from driver.planning.tools import described_engine
 from driver.run import ROOT
 from driver.services import harness
 from driver.services.harness import NOT_BUILT, main, source_of
-
-__all__ = ["docker"]
-
 
 LACKS = {
     "docker": [],

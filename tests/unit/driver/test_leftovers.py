@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,13 @@ from unittest.mock import Mock
 import pytest
 from captured import Capture, refused
 from docker_calls import Docker
+from tables import rows
 
 from driver.docker import Done
 from driver.engines.dead_runs import remove_dead_runs
 from driver.failure import USER, Failure
 from driver.lifecycle import clean, leftovers
-from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
+from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all
 from driver.lifecycle.leftovers import remove_left, remove_run
 from driver.messages import UNFINISHED
 from driver.run import Run
@@ -191,19 +193,6 @@ def test_nothing_of_a_run_under_way_is_removed(docker: Docker, clone: Path) -> N
 
 
 MADE = "2026-01-01 10:00:00 +0000 UTC"
-KNOWN = """\
-sha256:1 bench/uvicorn-asgi-py313-debian:latest 1.5MB | bench.image | service
-sha256:2 <none>:<none> 2MB | bench.image | replaced
-sha256:3 <none>:<none> 2MB | com.docker.compose.project | other
-sha256:4 shop/api:latest 2MB | bench.image bench.base.made | other
-sha256:5 bench/api:latest 2MB | com.docker.compose.project=bench com.docker.compose.project | other
-sha256:6 bench/loadgen:latest 2MB | bench.source | harness
-sha256:7 bench-python:3.13-slim 2MB | bench.base.made | base
-sha256:8 bench-python:3.12-slim 2MB | | other
-sha256:9 bench-20260101-120000-app-1-own-db:latest 2MB | com.docker.compose.project | service
-sha256:a <none>:<none> 2MB | bench.base.made | other
-sha256:b <none>:<none> 2MB | bench.base.made com.docker.compose.project=bench | replaced
-"""
 
 
 def tell_images(docker: Docker, rows: list[tuple[str, list[str]]]) -> None:
@@ -218,7 +207,7 @@ def tell_images(docker: Docker, rows: list[tuple[str, list[str]]]) -> None:
 
 
 def test_an_image_is_ours_by_its_label_and_by_its_name_where_it_has_one(docker: Docker, tmp_path: Path) -> None:
-    parts = [[part.strip() for part in line.split("|")] for line in KNOWN.splitlines()]
+    parts = rows(__file__, "images")
     young = ("sha256:c bench/flask:latest 2MB 2099-01-01 10:00:00 +0000 UTC", ["bench.image"])
     tell_images(docker, [*((f"{row} {MADE}", labels.split()) for row, labels, _ in parts), young])
     found = find_images(tmp_path)
@@ -246,11 +235,15 @@ def test_an_interrupted_run_keeps_its_images_and_one_with_a_report_does_not(dock
 
 def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_results_stay(clone: Path) -> None:
     old = time.time() - 2 * 86400
-    for name in (".app-abcdef", ".app-fresh1", "20260101-120000-quick", ".app", ".published"):
+    left, fresh = (Path(tempfile.mkdtemp(prefix=kind, dir=clone / "results")) for kind in (".app-", ".packages-"))
+    for name in ("20260101-120000-quick", ".app", ".published"):
         (clone / "results" / name).mkdir()
-        if name not in (".app-fresh1", ".published"):
+        if name != ".published":
             os.utime(clone / "results" / name, (old, old))
-    assert find_folders(clone) == [clone / "results/.app-abcdef", clone / "results/.published"]
+    os.utime(left, (old, old))
+    assert find_folders(clone) == [left, clone / "results/.published"]
+    os.utime(fresh, (old, old))
+    assert find_folders(clone) == sorted((left, fresh, clone / "results/.published"))
 
 
 def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Docker, clone: Path) -> None:
@@ -284,7 +277,7 @@ WRONG = {
     "--build": "unknown argument '--build'; did you mean --build-cache? see --help",
     "all": "unknown argument 'all'; did you mean --all? see --help",
     "--volumes=1": "unknown argument '--volumes'; see --help",
-    "--images-older-than": "argument --images-older-than: expected one argument; see --help",
+    "--images-older-than": "--images-older-than needs a value; see --help",
     "--images-older-than -5": "argument --images-older-than: '-5' is not a number of days; see --help",
 }
 
@@ -303,8 +296,3 @@ def test_a_run_that_is_still_building_is_under_way(docker: Docker, clone: Path) 
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Failure, match="nothing is removed while 20260101-120000-quick is under way"):
             clean.main(["--yes"])
-
-
-@pytest.mark.parametrize(("size", "words"), [(999, "999B"), (1500, "1.5KB"), (43.4e9, "43GB"), (4e12, "4.0TB")])
-def test_a_size_is_said_as_people_do(size: float, words: str) -> None:
-    assert size_words(size) == words

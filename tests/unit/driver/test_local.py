@@ -17,9 +17,9 @@ from tables import cases
 
 from driver import counters
 from driver.docker import DockerError, Done, time_ns
-from driver.engines import composed, local
-from driver.engines.composed import Composed
-from driver.engines.engine import Container, End, State
+from driver.engines import engine as engines
+from driver.engines import local
+from driver.engines.engine import Container, End, Engine
 from driver.engines.local import LocalDocker
 from driver.engines.of_run import engine_of
 from driver.failure import Failure
@@ -65,8 +65,8 @@ def test_services_in_turns_start_together_and_are_pinned(engine: LocalDocker, do
         "update --cpuset-cpus 0 p-a-1 p-b-1",
         "rm --force --volumes p-a-1 p-b-1",
     ]
-    assert (started.up, started.image_id["b"]) == (["a", "b"], "sha256:b")
-    assert started.started_ns["a"] == 1767225600_500000000
+    assert (list(started), started["b"].image_id) == (["a", "b"], "sha256:b")
+    assert started["a"].started_ns == 1767225600_500000000
     cpus = {"cpuset": "0-3"}
     assert json.loads((folder / "block.yml").read_text()) == {"services": {"a": cpus, "b": cpus}}
     pids = {"a": 1, "b": 2, "postgres": 4, "upstream": 5}
@@ -81,25 +81,25 @@ def test_services_in_turns_start_together_and_are_pinned(engine: LocalDocker, do
 def test_service_that_cannot_start_does_not_stop_the_others(engine: LocalDocker, docker: Docker) -> None:
     docker.does(f"{FRESH} ", lambda call: Done(int("b" in call.split(FRESH)[1].split()), f"said of {call[-1]}\n", ""))
     del docker.containers["p-b-1"]
-    assert engine.start(step_with("a", "b", held=True), loadgen=True).up == ["a"]
+    assert engine.start(step_with("a", "b", held=True), loadgen=True).keys() == {"a"}
     assert [call.split("--timeout 0 ")[1] for call in docker.asked(FRESH)] == ["a b loadgen", "loadgen", "a", "b"]
     assert [engine.start_log(name).read_text() for name in ("a", "b")] == ["said of a\n", "said of b\n"]
     assert '"b"' not in (engine.run.folder / "containers.json").read_text(), "there is nothing to read"
 
 
 def test_alone_one_is_tried_once(engine: LocalDocker, docker: Docker) -> None:
-    assert engine.start(step_with("a"), loadgen=True).up == ["a"]
+    assert engine.start(step_with("a"), loadgen=True).keys() == {"a"}
     assert [call.split("compose.yml ")[1] for call in docker.asked("compose --project-name")] == [f"{FRESH} a loadgen"]
     docker.says(FRESH, status=1)
     docker.calls.clear()
-    assert engine.start(step_with("a")).up == [] and len(docker.calls) == 1
+    assert engine.start(step_with("a")) == {} and len(docker.calls) == 1
     assert not (engine.run.folder / "containers.json").exists()
 
 
 def test_target_is_loaded_from_the_host_network_with_the_same_rights(engine: LocalDocker, docker: Docker) -> None:
-    assert engine.start(step_with("there"), loadgen=True).up == ["there"]
+    assert engine.start(step_with("there"), loadgen=True).keys() == {"there"}
     assert engine.state_lines("there") == "null no counters: not a container of this project\n"
-    assert engine.look(["there"]) == {"there": State(running=True)}
+    assert engine.look(["there"]) == {"there": Container(running=True)}
     engine.in_loadgen(["measure"])
     engine.stop(["there"])
     engine.in_loadgen(["measure"])
@@ -120,18 +120,18 @@ def test_target_is_loaded_from_the_host_network_with_the_same_rights(engine: Loc
 
 def test_beside_a_service_it_knows_the_containers_address(engine: LocalDocker, docker: Docker) -> None:
     beside = step_with("a", "there", held=True, host_network=True)
-    assert engine.start(beside, loadgen=True).up == ["a", "there"]
+    assert list(engine.start(beside, loadgen=True)) == ["a", "there"]
     assert docker.asked("run --detach", " --network host --add-host a:198.18.0.9 --init ")
     assert "there" not in (engine.run.folder / "containers.json").read_text()
     docker.says("run --detach", "no such image\n", status=1)
-    assert engine.start(beside, loadgen=True).up == []
+    assert engine.start(beside, loadgen=True) == {}
     with pytest.raises(DockerError, match="does not start in the host's network: no such image"):
         engine.on_host_network().__enter__()
 
 
 def test_where_no_service_beside_a_target_starts_the_target_is_loaded(engine: LocalDocker, docker: Docker) -> None:
     docker.says(FRESH, status=1)
-    assert engine.start(step_with("a", "there", held=True, host_network=True), loadgen=True).up == ["there"]
+    assert engine.start(step_with("a", "there", held=True, host_network=True), loadgen=True).keys() == {"there"}
     assert not docker.asked("--add-host")
 
 
@@ -140,11 +140,11 @@ def test_states_are_those_that_docker_and_the_kernel_tell(engine: LocalDocker, d
     docker.runs("p-a-1", pid=0, running=False, killed=True)
     ended = "running false\noom_killed true\nrestarts 0\n"
     assert engine.state_lines("a") == f"counters of 1\n{ended}"
-    assert engine.state_lines("a", State(running=True)).endswith("running true\noom_killed false\nrestarts 0\n")
+    assert engine.state_lines("a", Container(running=True)).endswith("running true\noom_killed false\nrestarts 0\n")
     assert engine.state_lines("postgres") == "counters of 4\n"
     assert (engine.is_running("a"), engine.is_running("loadgen")) == (False, True)
     del docker.containers["p-a-1"]
-    assert engine.look(["a", "loadgen"]) == {"loadgen": State(running=True)}
+    assert engine.look(["a", "loadgen"]).keys() == {"loadgen"}
     assert engine.state_lines("a") == "counters of 1\n"
 
 
@@ -243,7 +243,7 @@ def test_running_processes_are_saved_unless_too_large(engine: LocalDocker, docke
     save_running(engine, "a")
     docker.says("exec p-a-1", "x" * (running.MOST_BYTES + 1))
     save_running(engine, "a")
-    save_running(Composed(engine.run), "a")
+    save_running(Engine(engine.run), "a")
     assert not found.exists()
 
 
@@ -271,12 +271,12 @@ def test_times_of_engines(text: str, expected: int | None) -> None:
 def test_which_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(engine_of(run)) is LocalDocker
     monkeypatch.setenv("BENCH_ENGINE", "composed")
-    assert type(engine_of(replace(run, lane=2))) is Composed
+    assert type(engine_of(replace(run, lane=2))) is Engine
 
 
 def test_where_compose_has_started_all_there_is_nothing_but_the_reason(run: Run) -> None:
-    engine = Composed(run)
-    assert engine.start(step_with("a", "b")).up == ["a", "b"]
+    engine = Engine(run)
+    assert list(engine.start(step_with("a", "b"))) == ["a", "b"]
     reason = "no Docker socket is mounted: the counters of other containers cannot be read"
     assert engine.state_lines("a") == f"null {reason}\n"
     done = engine.in_loadgen(["sh", "-c", "echo here; exit 3"], log=run.folder / "log")
@@ -284,17 +284,17 @@ def test_where_compose_has_started_all_there_is_nothing_but_the_reason(run: Run)
 
 
 def test_a_run_of_compose_waits_until_the_database_takes_connections(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composed, "POLL_S", 0.01)
+    monkeypatch.setattr(engines, "POLL_S", 0.01)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(composed, "DATABASE", listener.getsockname())
+        monkeypatch.setattr(engines, "DATABASE", listener.getsockname())
         later = Timer(0.1, listener.listen)
         later.start()
-        Composed(run).start_dependencies()
+        Engine(run).start_dependencies()
         assert not later.is_alive()
-    monkeypatch.setattr(composed, "DATABASE_S", 0.05)
+    monkeypatch.setattr(engines, "DATABASE_S", 0.05)
     with pytest.raises(Failure, match=r"the database does not answer .*: docker-compose logs postgres"):
-        Composed(run).start_dependencies()
+        Engine(run).start_dependencies()
 
 
 TAKEN = {
@@ -410,7 +410,7 @@ def test_another_container_of_a_service_is_as_the_service_is(engine: LocalDocker
     docker.runs("p-a-copy-2-1", pid=8)
     events = {"a": EventScript(environment={"A": "9"}), "a-copy-2": EventScript(environment={"A": "9", "BOOT_S": "2"})}
     step = step_with("a", "a-copy-2", events=events, copies={"a-copy-2": "a"})
-    assert engine.start(step, loadgen=True).up == ["a", "a-copy-2"]
+    assert list(engine.start(step, loadgen=True)) == ["a", "a-copy-2"]
     folder = engine.run.folder
     first = {"cpuset": "0-3", "environment": {}}
     extends = {"file": f"{folder}/compose.yml", "service": "a"}
@@ -445,7 +445,7 @@ def test_signal_is_sent_from_inside_the_container_or_fails(engine: LocalDocker, 
 
 
 def test_no_events_where_processes_cannot_be_seen(engine: LocalDocker, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert engine.cannot_act == "" and Composed(engine.run).cannot_act
+    assert engine.cannot_act == "" and Engine(engine.run).cannot_act
     monkeypatch.setattr(counters, "unreadable", lambda *_: "elsewhere")
     assert LocalDocker(engine.run).cannot_act == "elsewhere: its processes cannot be seen"
 
@@ -493,7 +493,8 @@ def test_container_is_stopped_and_started_with_a_new_pid(engine: LocalDocker, do
     assert engine.stop_container("a", 2, 10.0, False) == End(1767225600_500000000, 137)
     assert docker.calls[0] == "stop -t 10 p-a-2" and engine.pid_of("a") == 0
     engine.start_container("a", 1)
-    assert (engine.pid_of("a"), engine.container_facts("a", 1)) == (1, Container("198.18.0.9:8080", 1))
+    again = engine.container_facts("a", 1)
+    assert (engine.pid_of("a"), again.pid, again.address) == (1, 1, "198.18.0.9:8080")
     assert "container 2 of a is gone" in str(refused(DockerError, engine.container_facts, "a", 2))
 
 

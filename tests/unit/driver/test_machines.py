@@ -17,7 +17,7 @@ from tables import cases
 from driver.docker import Done
 from driver.failure import Failure
 from driver.nodes import contexts
-from driver.nodes.choice import chosen_lanes, chosen_nodes, lane_subnets, lanes_entry, of_largest_kinds
+from driver.nodes.choice import chosen_lanes, lane_subnets, lanes_entry, of_largest_kinds
 from driver.nodes.compose import contexts_compose, lane_compose, several_compose
 from driver.nodes.contexts import (
     FIRST_PORT,
@@ -58,7 +58,7 @@ def test_servers_are_of_the_kind_that_most_have_and_the_others_are_named() -> No
     roles = [node("server", 1, LARGE), *ROLES]
     kept, left_out = of_largest_kinds(roles)
     assert set(kept) == set(ROLES)
-    assert left_out == [f"node-1 (server: {LARGE}, the others have {SMALL})"]
+    assert left_out == [f"node-1 (server: {LARGE}, the run uses {SMALL})"]
     assert {lane.nodes[0].kind for lane in chosen_lanes(roles, [], "198.18.0.0/24", KNOBS)} == {SMALL}
     # A resumed run keeps the kind of machine that it began with.
     before = [node("server", 9, LARGE)]
@@ -108,21 +108,11 @@ def test_a_second_support_node_takes_every_other_lane() -> None:
     assert lanes_entry(lanes, [], {})["shared"] == []
 
 
-def test_each_role_gets_its_first_node() -> None:
-    names = [(node.role, node.name) for node in chosen_nodes(ROLES)]
-    assert names == [("server", "node-4"), ("loadgen", "node-2"), ("support", "node-1")]
-    assert chosen_nodes(without("node-4"))[0].name == "node-5"
+def test_a_role_without_a_suitable_node_says_why() -> None:
     with pytest.raises(Failure, match=r"no node can be used as server or loadgen: scripts/swarm.sh check says why"):
-        chosen_nodes(ROLES[:1])
-
-
-def test_nodes_of_the_largest_kind_are_chosen_and_a_run_that_goes_on_keeps_its_own() -> None:
-    roles = [*ROLES, node("server", 3, LARGE)]
-    assert chosen_nodes(roles)[0].name == "node-4"
-    before = [node("server", 9, LARGE)]
-    assert chosen_nodes(roles, before)[0].name == "node-3"
-    with pytest.raises(Failure, match=r"as server: node-5 has 2 CPUs, .*, and the run began on 8 CPUs"):
-        chosen_nodes(ROLES, before)
+        chosen_lanes(ROLES[:1], [], "198.18.0.0/24", KNOBS)
+    with pytest.raises(Failure, match=r"as server: node-4 \(server: 2 CPUs, .*, the run uses 8 CPUs"):
+        chosen_lanes(ROLES, [node("server", 9, LARGE)], "198.18.0.0/24", KNOBS)
 
 
 SERVER = Node("", "node-1", "one", "-", "4 CPUs, 8.0 GiB, linux/x86_64")

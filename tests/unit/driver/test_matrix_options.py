@@ -14,9 +14,9 @@ from unittest.mock import Mock, call
 
 import pytest
 from captured import Capture, refused
-from docker_calls import Docker, docker
+from docker_calls import Docker
 from make_plans import MATRIX
-from tables import cases
+from tables import cases, rows
 
 from driver.docker import Done
 from driver.failure import Failure, Interrupted
@@ -29,21 +29,20 @@ from driver.planning.packages import _build_packages, prepare_packages
 from driver.planning.tools import words_of_build
 from driver.run import ROOT
 
-__all__ = ["docker"]
 CONTEXTS = ["--server-context", "a", "--loadgen-context", "b", "--server-address", "c"]
 
 
 def test_the_selection_is_what_no_other_option_is() -> None:
     words = "--stack x --package a==1 --package=./b --with c==1 --with=./d --app shop main:app --apt gcc --before ''"
     request = read_request([*shlex.split(words), *["--swarm", "--list", "--resume", "r/", "--setup"], *CONTEXTS])
-    assert request.selection == ["--stack", "x", "--package", "a==1", "--package=./b", "--with", "c==1", "--with=./d"]
+    assert request.selection == shlex.split("--stack x --package a==1 --package ./b --with c==1 --with ./d")
     assert (request.packages, request.together) == (["a==1", "./b"], ["c==1", "./d"])
     assert request.own == {"folder": "shop", "app": "main:app", "apt": "gcc", "before": ""}
     assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
-    assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
+    assert request.machines == {"server-context": "a", "loadgen-context": "b", "server-address": "c"}
     assert read_request(["--dry-run"]).verb == "commands"
     names = read_request(["--list", "stacks"])
-    assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
+    assert (names.verb, names.listed, names.selection) == ("names", "stacks", [])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,7 @@ def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch
     request = read_request(["--package", "./mine", "--package=mine@v1", "--package", "a==1"])
     assert request.packages == ["./mine", "mine@v1", "a==1"]
     there = tmp_path / "mine"
-    assert request.selection == ["--package", f"{there}", f"--package={there}@v1", "--package", "a==1"]
+    assert request.selection == ["--package", f"{there}", "--package", f"{there}@v1", "--package", "a==1"]
 
 
 def test_a_run_that_goes_on_is_not_listed() -> None:
@@ -319,19 +318,7 @@ def test_lock_is_reused_for_the_same_requirements(project: Path, docker: Docker,
     assert not folder.exists()
 
 
-FAILED_BUILDS = [
-    ({}, "a: add --apt 'gcc'\n", "the app's requirements cannot be resolved: a: add --apt 'gcc' (the whole log "),
-    ({}, "", "requirements cannot be resolved: × No solution (the whole log is in results/app-build.log)"),
-    (
-        {".constraints.txt": "a==1\n# uv.lock\nb==1\n"},
-        "why\n",
-        "cannot be resolved with the versions of uv.lock (without them: --requirements FILE): why",
-    ),
-    ({"projects.txt": ".\tneeded\t\t\n"}, "why\n", "a package of the app's folder cannot be built: why"),
-]
-
-
-@pytest.mark.parametrize(("files", "told", "words"), FAILED_BUILDS)
+@pytest.mark.parametrize(("files", "told", "words"), rows(__file__, "failed_builds"))
 def test_failed_builds(project: Path, docker: Docker, files: dict[str, str], told: str, words: str) -> None:
     target = "app-wheels" if "projects.txt" in files else "app-lock"
     describe(project, docker, files)

@@ -23,7 +23,7 @@ from driver.engines.nodes import Nodes
 from driver.failure import RUN, Failure
 from driver.messages import STEP, Step, as_json
 from driver.nodes import loadgen, setup
-from driver.nodes.loadgen import FarLoadgen
+from driver.nodes.loadgen import in_far_loadgen
 from driver.nodes.node import Lane, Node, save_nodes
 from driver.parallel import together
 from driver.run import Run
@@ -222,8 +222,8 @@ def test_files_come_home(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "data").write_bytes(data)
     sends = f"*sha256sum*) cat {tmp_path}/data ;; *) cat >/dev/null ;;"
     calls = pretend_docker(tmp_path, monkeypatch, f"case $* in *'loadgen/measure run'*) exit 12 ;; {sends} esac")
-    far = FarLoadgen(run, "lctx-1", "bench-a-run-loadgen-1")
-    done = far.do(["loadgen/measure", "run"], log=run.folder / "raw/r01/a/run.txt", folder="raw/r01/a")
+    where, log = (run, "lctx-1", "bench-a-run-loadgen-1"), run.folder / "raw/r01/a/run.txt"
+    done = in_far_loadgen(*where, ["loadgen/measure", "run"], log=log, folder="raw/r01/a")
     assert done.status == status
     there = {str(path.relative_to(run.folder)): path.read_bytes() for path in (run.folder / "raw/r01/a").glob("*.bin")}
     assert there == (OUTPUT if data == WHOLE else {}) and not (run.folder.parent / "out").exists()
@@ -266,7 +266,7 @@ def test_pairs_of_nodes_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
         "2 pairs of nodes side by side: node-1 with load generator load-1; node-2 with load generator load-2",
         "left out, because figures of different nodes are not compared: "
-        f"node-6 (server: {other.kind}, the others have {KIND})",
+        f"node-6 (server: {other.kind}, the run uses {KIND})",
     ]
     assert (run.folder / "lanes.tsv").read_text() == "1\t198.18.0.0/25\t1\n2\t198.18.0.128/25\t1\n"
     second = (run.folder / "lanes/2/nodes.tsv").read_text()

@@ -35,7 +35,7 @@ class Swapping(PretendEngine):
         return Processes(2, (3, 4))
 
     def container_facts(self, service: str, number: int) -> Container:
-        return Container(f"198.18.0.{number}:8080", self.pids[number])
+        return Container(True, address=f"198.18.0.{number}:8080", pid=self.pids[number])
 
     def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
         self._note("stop", str(number), f"{grace_s:g} s", *["every"] * every_process)

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from captured import Capture
-from docker_calls import Docker, docker
+from docker_calls import Docker
 
 from driver.failure import Failure
 from driver.planning import matrix
 from driver.planning.names import list_of, names_in, read_lists, selected
 from driver.run import ROOT
 
-__all__ = ["docker"]
 LISTS = read_lists(ROOT)
 
 

@@ -9,6 +9,9 @@ import pytest
 from captured import Capture, refused
 from places import ROOT
 
+NEWER = {("zip", "strict"), ("dataclass", "slots"), ("dataclass", "kw_only")}
+"""Arguments that Python 3.9 does not know."""
+
 
 def test_the_driver_needs_nothing_but_python_3_9() -> None:
     files = sorted((ROOT / "driver").rglob("*.py"))
@@ -18,6 +21,8 @@ def test_the_driver_needs_nothing_but_python_3_9() -> None:
         tree = ast.parse(file.read_text(), feature_version=(3, 9))
         for node in ast.walk(tree):
             assert not isinstance(node, ast.Match), file
+            if isinstance(node, ast.Call):
+                assert NEWER.isdisjoint((ast.unparse(node.func), one.arg) for one in node.keywords), file
             if isinstance(node, ast.ImportFrom):
                 imported.add((node.module or "").partition(".")[0])
             elif isinstance(node, ast.Import):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from captured import refused
+from docker_calls import Docker
 from swarm_facts import CONFINED, THREE, inspected, swarm
 
 from driver.docker import Done
@@ -17,13 +17,12 @@ from driver.nodes.images import loses, overlay_options, stack
 from driver.nodes.swarm import nodes_of_inspect, role_label
 from driver.nodes.swarm_verbs import (
     Finding,
-    Port,
     clock_of,
+    closed_ports,
     of_clock,
     of_engines,
     of_images,
     of_link,
-    of_ports,
     of_roles,
 )
 
@@ -157,11 +156,12 @@ def test_a_clock_is_held_to_what_is_certain(ahead: float, kind: str) -> None:
     assert line == f"{kind}: gamma: clock {ahead * 1000:+.0f} ms from this machine's (within 50){help_}"
 
 
-def test_a_port_that_is_closed_stops() -> None:
-    ports = [Port("alpha", "beta", 7946, True), Port("beta", "alpha", 2377, True)]
-    assert said(of_ports(ports)) == ["ok: ports: 2377/tcp, 7946/tcp reached between all nodes with a role"]
-    ports[1] = replace(ports[1], open=False)
-    assert said(of_ports(ports)) == ["stop: beta: cannot reach alpha at 2377/tcp (the swarm's managers): open it there"]
+def test_a_port_that_is_closed_stops(docker: Docker) -> None:
+    found = swarm((inspected("alpha", "support", manager="198.18.64.1:2377"), *THREE[1:]))
+    docker.says("run --rm", "open\nopen\nclosed\n")
+    words = "stop: beta: cannot reach alpha at 2377/tcp (the swarm's managers): open it there"
+    assert said(closed_ports(found, found.machines("loadgen")[0])) == [words]
+    assert docker.stdins == [b"198.18.64.9 7946\n198.18.64.9 7946\n198.18.64.9 2377\n"]
 
 
 LINKS = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from captured import refused
-from tables import cases
+from tables import cases, rows
 
 from driver.failure import Failure
 from driver.planning.packages import TOGETHER, take_package
@@ -67,19 +67,7 @@ def test_releases_and_ladders(repository: Path, spec: str, kind: str, releases: 
     assert (text(item, "kind"), text(item, "releases").splitlines()) == (kind, releases)
 
 
-NOT_THERE = {
-    "is not a version": ["a==>1", "a==1;b", "a==last:0", "a==last:100", "a==*", "a==", "a==1,$(id)"],
-    "there is no file '/nowhere.whl'": ["/nowhere.whl"],
-    "there is no file './x.tar.gz'": ["./x.tar.gz"],
-    "there is no such folder or repository": ["", "./no", "./no@main", "git+https://host/x@main"],
-    "there is no commit 'v9'": ["a repo@v9"],
-    "there is no commit '--all'": ["a repo@--all"],
-    "is not in a git repository": ["plain@main"],
-    "has no folder 'new'": ["a repo/new@v1"],
-}
-
-
-@pytest.mark.parametrize(("spec", "words"), cases(NOT_THERE))
+@pytest.mark.parametrize(("spec", "words"), cases(dict(rows(__file__, "not_there"))))
 def test_what_is_not_there_is_refused_by_name(repository: Path, spec: str, words: str) -> None:
     Path("plain").mkdir()
     (repository / "new").mkdir()

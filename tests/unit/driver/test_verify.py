@@ -15,7 +15,7 @@ from captured import Capture, refused
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
 from driver.docker import INSPECTING, DockerError, Done
-from driver.engines.engine import State
+from driver.engines.engine import Container
 from driver.failure import Failure
 from driver.messages import OwnApp
 from driver.services import ready, sockets, verify
@@ -96,7 +96,7 @@ def test_what_a_killed_verifier_told_the_upstream_is_forgotten(tmp_path: Path, c
 def test_contract_reads_sockets_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     monkeypatch.setattr(verify, "check_sockets", lambda engine, name: engine._note("sockets", name))
-    monkeypatch.setattr(verify, "end_under_load", lambda engine, name, crowd: engine._note("ends", name))
+    monkeypatch.setattr(verify, "check_shutdown", lambda engine, name: engine._note("ends", name))
     monkeypatch.setattr(verify, "engine_of", lambda run: engine)
     monkeypatch.setattr(verify, "open_run", lambda name: engine.run)
     engine.said["summary a-run --quiet"] = Done(1, "services: 0 passed, 1 failed\n", "")
@@ -162,7 +162,7 @@ def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
 
 def test_idle_memory_is_read_once_stable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Growing(PretendEngine):
-        def state_lines(self, service: str, state: State | None = None) -> str:
+        def state_lines(self, service: str, container: Container | None = None) -> str:
             return f"cpu_usage_ns 1\nmemory_bytes {memory.pop(0)}\n"
 
     monkeypatch.setattr(verify, "sleep", lambda seconds: None)

@@ -30,9 +30,10 @@ from bench.__main__ import main
 from bench.cli.report import FORMATS, build_verb
 from bench.core.formats import escaped
 from bench.core.service_settings import Settings
-from bench.export.columns import COLUMNS, AgainstBest, against_best, copied, rows, table, types
+from bench.export.columns import COLUMNS, against_best, copied, rows, table, types
 from bench.export.gobench import name_of, write
-from bench.records.record import Cause, Record, load
+from bench.records.file import read_records
+from bench.records.record import Cause, Record
 from bench.run.reader import read_run
 from bench.tools.levels import Level
 
@@ -68,7 +69,7 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def records(a_run: Path) -> list[Record]:
-    return list(load((a_run / "records.jsonl").read_text().splitlines()))
+    return read_records(a_run)
 
 
 def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record]) -> None:
@@ -136,8 +137,8 @@ def test_a_verdict_against_the_best_is_turned_where_the_best_is_second(tmp_path:
     assert against_best(read_run(str(tmp_path))) == {}
     (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines) + "no JSON\n")
     assert against_best(read_run(str(tmp_path))) == {
-        ("json", "wrk", "c16", "a"): AgainstBest("slower"),
-        ("json", "wrk", "c16", "c"): AgainstBest("equal", 0.02),
+        ("json", "wrk", "c16", "a"): {"verdict": "slower", "smallest_visible": None},
+        ("json", "wrk", "c16", "c"): {"verdict": "equal", "smallest_visible": 0.02},
     }
 
 

@@ -64,6 +64,17 @@ def test_a_pool_whose_places_are_all_taken(tmp_path: Path, monkeypatch: pytest.M
     assert (record.extras["failing_k"], record.extras["needs_sent"]) == (3, 15)
 
 
+@pytest.mark.parametrize(("path", "happens"), [("/?duration=2000", True), ("/plaintext", False)])
+def test_clients_that_give_up_keep_no_others_waiting(tmp_path: Path, path: str, happens: bool) -> None:
+    (case,) = EVENTS["abandoned"].cases
+    assert case.needs and case.needs.path == "/?duration=2000"
+    # With other responses, which come in time, nobody gives up.
+    needs = replace(case.needs, path=path, timeout_s=case.needs.timeout_s if happens else LONGEST_S)
+    record, _ = happened(tmp_path, replace(case, needs=needs, phases=(Phase(0.3, 3.0),), timeout_s=LONGEST_S), KNOWN)
+    assert bool(wrong(record, KNOWN)) is not happens and record.happened is happens
+    assert (record.lost, record.extras["needs_sent"], record.extras["needs_lost"]) == (0, 30, 30 * happens)
+
+
 @pytest.mark.parametrize("name", ["reload-keep-alive", "reload-new-connections"])
 def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     # Only lost requests count as disturbed, not those that a busy machine delays.

@@ -66,8 +66,8 @@ def test_a_good_answer_is_said_with_its_time_and_how_long_it_took(pretend: Prete
 WRONG_ANSWERS = [
     (answer("curl: (7) refused", 0), 10, f"{URL} gave no answer in 0.2 s: curl: (7) refused"),
     ("echo 'curl: broken' >&2; exit 127", 10, f"{URL} gave no answer in 0.2 s: curl: broken"),
-    (answer("", 404, "no thing"), 11, rf"{URL}: expected status 200, got 404: no\ thing"),
-    (answer("", 503, "busy"), 11, f"{URL}: expected status 200, got 503: busy"),
+    (answer("", 404, "no thing"), 11, f"{URL}: expected status 200, got 404: 'no thing'"),
+    (answer("", 503, "busy"), 11, f"{URL}: expected status 200, got 503: 'busy'"),
     (answer("curl: (18) half", 200) + "\nexit 18", 10, f"{URL} gave no answer in 0.2 s: curl: (18) half"),
 ]
 
@@ -81,7 +81,7 @@ def test_no_answer_and_a_wrong_one(script: str, status: int, words: str, pretend
 def test_a_redirect_is_a_good_answer_only_where_it_is_expected(pretend: Pretend, tmp_path: Path) -> None:
     pretend("curl", answer("", 302, "moved"))
     assert said(wait_until_ready, task(tmp_path, {"redirects": (302,)}))[1] == "answer 0.001"
-    failure = (11, f"{URL}: expected status 200, got 302: moved")
+    failure = (11, f"{URL}: expected status 200, got 302: 'moved'")
     for redirects in ((), (303,)):
         assert refused(wait_until_ready, task(tmp_path, {"redirects": redirects})) == failure
 

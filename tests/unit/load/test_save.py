@@ -17,7 +17,7 @@ from waiting import HANGS_S
 
 from bench.exchange.kind import Response
 from bench.load import save
-from bench.load.failures import Failed, command_line, explained, quoted
+from bench.load.failures import Failed, command_line, explained
 from bench.load.save import run_and_save, tool_json
 from bench.load.sockets import Traffic
 from bench.load.task import Task, at_address, task_of
@@ -93,10 +93,10 @@ def test_it_is_written_into_the_room_that_was_taken_before(task: Scripted, monke
 
 
 FAILING = [
-    ("echo half; echo 'it is out' >&2; exit 3", 3, r"wrk ended with status 3: it\ is\ out"),
+    ("echo half; echo 'it is out' >&2; exit 3", 3, "wrk ended with status 3: 'it is out'"),
     ("kill -KILL $$", 137, "wrk did not end within 300 s, and was killed: ''"),
     # SIGALRM is what `timeout` gets at the deadline; before it knows its child, it ends with status 143.
-    ("echo began; sleep 0.2; kill -ALRM $PPID; sleep 600", 124, "wrk did not end within 300 s, and was killed: began"),
+    ("echo 1; sleep 0.2; kill -ALRM $PPID; sleep 600", 124, "wrk did not end within 300 s, and was killed: '1'"),
 ]
 
 
@@ -117,7 +117,7 @@ def test_the_connections_that_the_load_opened_are_counted(task: Scripted, monkey
 
 def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "wrk ended with status 127: timeout" in str(refused(Failed, run_and_save, task("true")))
+    assert "wrk ended with status 127: 'timeout" in str(refused(Failed, run_and_save, task("true")))
 
 
 ENDLESS = [
@@ -159,25 +159,10 @@ def test_the_address_takes_the_place_of_the_host_and_of_nothing_else(task: Calla
     assert at_address(load, "198.18.0.7").url == "http://198.18.0.7:8080/json"
 
 
-QUOTED = {
-    "Connection: close": r"Connection:\ close",
-    "": "''",
-    "it's": r"it\'s",
-    "a\nb": r"$'a\nb'",
-    "é": r"$'\303\251'",
-    "http://a:1/x?y=1&z={2}": r"http://a:1/x\?y=1\&z=\{2\}",
-    "#a#~": r"\#a#~",
-}
-
-
-def test_words_are_quoted_as_bash_does() -> None:
-    assert {word: quoted(word) for word in QUOTED} == QUOTED
-
-
 def test_a_command_is_printed_as_one_would_type_it() -> None:
-    assert command_line(Command(("a", "b c"))) == r"a b\ c"
-    assert command_line(Command(("a",), "GET it's")) == r"a <<<'GET it'\''s'"
-    assert command_line(Command(("a",), "x\ny")) == r"a <<<$'x\ny'"
+    assert command_line(Command(("a", "b c"))) == "a 'b c'"
+    assert command_line(Command(("a",), "GET it's")) == """a <<<'GET it'"'"'s'"""
+    assert command_line(Command(("a",), "x\ny")) == r"a <<<'x\ny'"
 
 
 def test_an_unexpected_failure_has_its_place() -> None:

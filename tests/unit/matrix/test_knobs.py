@@ -10,7 +10,7 @@ import pytest
 from captured import refused
 from make_plans import MATRIX, composed
 from places import ROOT
-from tables import cases
+from tables import cases, rows
 
 from bench.core.errors import UserError
 from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, started_with, varied
@@ -35,26 +35,10 @@ def test_a_knob_has_a_name_and_values() -> None:
     assert parse_knob("MY_FLAG=on,off").values == ("on", "off")
 
 
-BAD = {
-    "is not NAME=VALUE": ["THREADS", "threads=2", "=2"],
-    "a value is empty": ["THREADS=", "THREADS=2,,4"],
-    "'two' is not a whole number above 0": ["THREADS=2,two"],
-    "'0' is not a whole number above 0": ["WORKERS=0"],
-    "'-1' is not a whole number above 0": ["WORKERS=-1"],
-    "'1.5' is not a whole number above 0": ["WORKERS=1.5"],
-    "'2' is not 0 or 1": ["PYTHON_JIT=2"],
-    "'0' is not a number of CPUs above 0": ["CPU_QUOTA=0"],
-    "is not a number of CPUs above 0": ["CPU_QUOTA=0.00", "CPU_QUOTA=nan"],
-    "is not a size such as 512m": ["MEMORY=lots"],
-    "4 is given twice": ["THREADS=4,2,4"],
-    "1.0 is given twice": ["CPU_QUOTA=1,1.0"],
-    "is not a word": ["MY_FLAG=a b", "MY_FLAG=$HOME", "MY_FLAG=a\nb"],
-    "the harness needs its value": ["PORT=1,2", "DATABASE_HOST=elsewhere"],
-    "the limit is 64": [f"WORKERS={','.join(map(str, range(1, 70)))}"],
-}
-
-
-@pytest.mark.parametrize(("text", "words"), cases(BAD))
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [*cases(dict(rows(__file__, "bad_knobs"))), (f"WORKERS={','.join(map(str, range(1, 70)))}", "the limit is 64")],
+)
 def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:
     fault = str(refused(UserError, parse_knob, text))
     assert words in fault and "\n" not in fault

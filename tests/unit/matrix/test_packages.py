@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from captured import refused
 from make_plans import MATRIX
-from places import ROOT
+from places import OUTPUTS, ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.model import Service
@@ -191,21 +191,8 @@ def test_a_rung_that_cannot_be_had_is_left_out_with_its_cause(tmp_path: Path) ->
     assert sides[1] == Wheel(0, "uvi-corn", "2.*", cause="No matching distribution found for uvi-corn==2.*")
 
 
-OTHER_PYTHON = """ERROR: Ignored the following versions that require a different python version: \
-2.0 Requires-Python >=3.6,<3.10; 2.1.0 Requires-Python <3.9
-ERROR: Could not find a version that satisfies the requirement uvi-corn==2.1.0 (from versions: 1.0)
-ERROR: No matching distribution found for uvi-corn==2.1.0
-"""
-BUILD = """  error: subprocess-exited-with-error
-  × Building wheel for uvicorn (pyproject.toml) did not run successfully.
-  │ exit code: 1
-  ╰─> [2 lines of output]
-      Traceback (most recent call last):
-      ModuleNotFoundError: No module named 'nowhere'
-      [end of output]
-  note: This error originates from a subprocess, and is likely not a problem with pip.
-  ERROR: Failed building wheel for uvicorn
-"""
+OTHER_PYTHON = (OUTPUTS / "pip-other-python.txt").read_text()
+BUILD = (OUTPUTS / "pip-build-failed.txt").read_text()
 
 
 FAILURES = [

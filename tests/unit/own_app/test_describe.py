@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from an_app import an_app
-from make_plans import MATRIX
+from make_plans import MATRIX, composed, services_in
 from places import ROOT
+from tables import rows
 from text_files import written
 
 from bench.cli.arguments import parse_selection
@@ -32,11 +33,6 @@ from bench.plan.refs import REFS
 from driver.messages import CHANGES, facts_of
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
-NO_APP = (
-    r"main:app is builtins\.dict, no app: .* main:NAME\(\) for a function that makes it; "
-    "or give --interface wsgi, asgi, aiohttp or tornado"
-)
-SEVERAL = r"COMPOSE_X \(line 2\), DOCKER_Y \(line 4\): may .*; PORT \(line 3\): used .*; UWSGI_A \(line 5\): of"
 
 
 @pytest.fixture
@@ -46,7 +42,7 @@ def given(tmp_path: Path) -> Given:
 
 
 def build_arguments(matrix: Matrix, services: Sequence[Service]) -> list[dict[str, str]]:
-    return [json.loads(args) for args in re.findall(r"^      args: (.*)", run_services(matrix, services), re.M)]
+    return [service["build"]["args"] for service in composed(matrix, services).values()]
 
 
 def test_what_is_found_in_the_folder(given: Given) -> None:
@@ -80,28 +76,7 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         assert describe(replace(given, folder=f"/x/{name}"), MATRIX)[0].name == f"app-{name}"
 
 
-REFUSED = [
-    ({"app": "main"}, "is not MODULE:CALLABLE"),
-    ({"app": "main.py:app"}, "has no module 'main.py'"),
-    ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
-    ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
-    ({"app": "other:app"}, "has no module 'other'; it has: main"),
-    ({"interface": "cgi"}, "unknown interface 'cgi'"),
-    ({"imported": "none builtins.dict"}, NO_APP),
-    ({"imported": "cgi x\x1b[2J"}, r"main:app is x \[2J, no app"),
-    ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
-    ({"apt": "libpq-dev gcc;reboot"}, "--apt: 'gcc;reboot' is not the name of a Debian package"),
-    ({"apt": "--download-only"}, "--apt: '--download-only' is not the name"),
-    # apt-get would remove it, take another version, or one for another machine.
-    ({"apt": "libc6-"}, "--apt: 'libc6-' is not the name"),
-    ({"apt": "gcc=1"}, "--apt: 'gcc=1' is not the name"),
-    ({"apt": "gcc:i386"}, "--apt: 'gcc:i386' is not the name"),
-    ({"apt": "GCC"}, "--apt: 'GCC' is not the name"),
-    ({"apt": " , "}, "--apt names no Debian package"),
-]
-
-
-@pytest.mark.parametrize(("change", "words"), REFUSED)
+@pytest.mark.parametrize(("change", "words"), rows(__file__, "refused"))
 def test_refused(given: Given, change: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words):
         describe(replace(given, **change), MATRIX)  # type: ignore[arg-type]
@@ -120,30 +95,7 @@ def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path
     assert describe(replace(given, expect=file), MATRIX)[0].expect == ({"contains": ["x"]},)
 
 
-UNUSABLE = [
-    ("variables", "WORKERS=4\n", r"remove WORKERS \(line 1\): used by the benchmark itself$"),
-    ("variables", "TIMEOUT=300\n", "used by the benchmark itself"),
-    ("variables", "BENCH_X=1\n", "used by the benchmark itself"),
-    ("variables", "DOCKER_HOST=x\n", r"DOCKER_HOST \(line 1\): may be read by Docker on this machine$"),
-    ("variables", "A=1\nGUNICORN_CMD_ARGS=x\n", r"CMD_ARGS \(line 2\): of the servers, read by gunicorn-.* alone"),
-    # A variant reads what its server does.
-    ("variables", "UWSGI_HARAKIRI=9\n", "read by uwsgi alone"),
-    # All at once, by cause.
-    ("variables", "A=1\nCOMPOSE_X=1\nPORT=1\nexport DOCKER_Y=2\nUWSGI_A=1\n", SEVERAL),
-    ("variables", "hello\n", "line 1 is not NAME=VALUE"),
-    ("expect", "[]", "is not an object"),
-    ("expect", "{", "cannot be read as JSON"),
-    ("expect", '{"GET /no": {}}', "unknown target 'GET /no'"),
-    ("expect", '{"GET /": {"size": 3}}', "unknown expectation 'size'"),
-    ("expect", '{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
-    ("expect", '{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
-    ("expect", '{"GET /": {"headers": {"X-A": 1}}}', "headers is not an object of texts"),
-    ("expect", '{"GET /": {"status": "200"}}', "status is not a number"),
-    ("targets", "# name queries-5-raw\nGET /\n", "is taken by a route of the contract"),
-]
-
-
-@pytest.mark.parametrize(("option", "text", "words"), UNUSABLE)
+@pytest.mark.parametrize(("option", "text", "words"), rows(__file__, "unusable"))
 def test_unusable_files_are_refused(given: Given, tmp_path: Path, option: str, text: str, words: str) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(UserError, match=words):
@@ -188,10 +140,10 @@ def test_an_apps_services_get_its_folder_in_memory_and_what_before_has_changed_a
     own = with_own_app(MATRIX, describe(given, MATRIX)[0])
     mine = next(s for s in own.services if s.framework.own and s.python == "3.13")
     text = run_services(own, [mine, replace(mine, name="varied", plain=mine.name, settings=Settings({"WORKERS": "2"}))])
-    assert re.findall(r"template.yml, service: (.*)}", text) == ["own-app", "own-app"]
+    assert [one["extends"]["service"] for one in services_in(text).values()] == ["own-app", "own-app"]
     assert text.endswith(f"\nvolumes: {{{CHANGES}: {{}}}}\n")
     others = run_services(MATRIX, [s for s in MATRIX.services if s.python == "3.13"])
-    assert "service: app}" in others and "own-app" not in others and "volumes" not in others
+    assert '"service": "app"}' in others and "own-app" not in others and "volumes" not in others
     template = (ROOT / "services/template.yml").read_text().partition("\n  own-app:\n")[2]
     assert "    extends: {service: app}\n    tmpfs: *own\n" in template
     assert f"{{type: volume, source: {CHANGES}, target: /srv/changes, read_only: true, " in template
@@ -230,7 +182,7 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     facts = json.loads((run / "run.json").read_text())
     assert facts["own_app"]["cpu_hour_price"] == 0.04 and facts["command"] == words[1:]
     services = (run / "services.yml").read_text()
-    assert "target: own-app" in services and json.dumps(given.folder) in services
+    assert '"target": "own-app"' in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
     _, own_app = facts_of(facts)
     assert own_app and own_app.app == "main:app"
@@ -298,40 +250,24 @@ def test_an_app_is_measured_from_both_refs_on_one_server_unless_more_are_named(w
 
 def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tmp_path: Path) -> None:
     run = make_run(parse_selection(words), tmp_path / "run")
-    text = (run / "services.yml").read_text()
+    services = services_in((run / "services.yml").read_text())
     for ref, side, locks in (("main", "base", "locks"), ("topic", "head", "locks-head")):
-        built = text.split(f"  gunicorn-sync-shop-py313-debian-{ref}-123:\n")[1].partition("  gunicorn-sync-shop")[0]
-        assert f'"app-source": "/at/{side}/shop", "app-locks": "{run}/app/{locks}/py313"' in built
-        assert "context: services/" in built
+        build = services[f"gunicorn-sync-shop-py313-debian-{ref}-123"]["build"]
+        contexts = {"app-source": f"/at/{side}/shop", "app-locks": f"{run}/app/{locks}/py313"}
+        assert (build["context"], build["additional_contexts"]) == ("services/", contexts)
     assert (run / "app/locks-head").is_dir()
     assert json.loads((run / REFS).read_text())["repository"] == "/at"
     facts = json.loads((run / "run.json").read_text())
     assert facts["command"] == [] and facts["refs"]["head"]["ref"] == "topic"
 
 
-REQUIRED_PYTHONS = [
-    (">=3.12", (), ""),
-    (">=3.13.2", (), ""),
-    ("<3.13", (), r"requires Python <3\.13: give --python 3\.12"),
-    (">=3.14", (), r"give --python 3\.14"),
-    (">=3.14", ("3.14",), ""),
-    (">=4", (), "no Python of the matrix is"),
-    ("==3.13.1", (), ""),
-    ("==3.12.1", (), r"give --python 3\.12"),
-    ("nonsense", (), ""),
-    # As Poetry writes them.
-    ("^3.14", (), r"requires Python \^3\.14: give --python 3\.14"),
-    ("~3.12", (), r"give --python 3\.12"),
-]
-
-
-@pytest.mark.parametrize(("wanted", "pythons", "words"), REQUIRED_PYTHONS)
-def test_requires_python_of_the_app(given: Given, wanted: str, pythons: tuple[str, ...], words: str) -> None:
+@pytest.mark.parametrize(("wanted", "pythons", "words"), rows(__file__, "required_pythons"))
+def test_requires_python_of_the_app(given: Given, wanted: str, pythons: list[str], words: str) -> None:
     key = "[tool.poetry.dependencies]\npython" if wanted[0] in "^~" else '[project]\nname = "a"\nrequires-python'
     (given.source / "pyproject.toml").write_text(f'{key} = "{wanted}"\n')
-    chosen = replace(given, pythons=pythons)
+    chosen = replace(given, pythons=tuple(pythons))
     if not words:
-        assert describe(chosen, MATRIX)[0].pythons == (pythons or ("3.13",))
+        assert describe(chosen, MATRIX)[0].pythons == (tuple(pythons) or ("3.13",))
     else:
         with pytest.raises(UserError, match=words):
             describe(chosen, MATRIX)
@@ -376,27 +312,7 @@ def test_the_settings_of_gunicorn_are_said_to_be_bypassed(tmp_path: Path) -> Non
     assert line.startswith("gunicorn.conf.py is not used")
 
 
-NAMED_PYTHONS = [
-    ({"Dockerfile": "FROM python:3.9.10-slim\n"}, "has Python 3.9, and 3.13 is measured: give --python 3.9 for"),
-    ({"Dockerfile": "from ghcr.io/astral-sh/uv:python3.12-bookworm-slim AS a\n"}, "Dockerfile has Python 3.12"),
-    ({"Dockerfile": "FROM --platform=$BUILDPLATFORM docker.io/library/python:3.12\n"}, "has Python 3.12,"),
-    ({"Dockerfile": "ARG PYTHON_VERSION=3.12.4\nFROM python:${PYTHON_VERSION}-slim AS base\n"}, "has Python 3.12,"),
-    # The last stage runs.
-    ({"Dockerfile": "FROM python:3.11 AS build\nFROM node:22\nFROM python:3.12-slim\n"}, "has Python 3.12,"),
-    ({"Dockerfile": "FROM python:3.8\n"}, "Dockerfile has Python 3.8, and 3.13 is measured: there is none here"),
-    ({"Dockerfile": "FROM python:slim\n", ".python-version": "3.12\n"}, ".python-version has Python 3.12"),
-    ({"Dockerfile": "FROM python:3.13\n", ".python-version": "3.12\n"}, ""),
-    ({"Dockerfile": "# FROM python:3.12\nFROM node:22\nRUN pip install python:3.12\n"}, ""),
-    ({"Dockerfile": "FROM python:3.13-slim\n"}, ""),
-    ({".python-version": "# ours\ncpython-3.12.1\n"}, ".python-version has Python 3.12"),
-    ({".python-version": "pypy3.10\n"}, ""),
-    ({"runtime.txt": "python-3.12.4\n"}, "runtime.txt has Python 3.12"),
-    ({".tool-versions": "nodejs 22.1\npython 3.12.4\n"}, ".tool-versions has Python 3.12"),
-    ({}, ""),
-]
-
-
-@pytest.mark.parametrize(("files", "words"), NAMED_PYTHONS)
+@pytest.mark.parametrize(("files", "words"), rows(__file__, "named_pythons"))
 def test_another_python_that_the_folder_names_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
     found = [*other_python(written(tmp_path, files), ("3.13",), MATRIX.pythons)]
     assert len(found) == bool(words) and all(words in line for line in found)

@@ -7,38 +7,13 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from tables import rows
 from text_files import written
 
 from bench.own_app.interface import find_interface
 
-AIOHTTP = "from aiohttp import web\nasync def create_app():\n    app = web.Application()\n    return app"
-DJANGO = "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()"
-WRAPPED = "from flask import Flask\nfrom x import ProxyFix\ninner = Flask('a')\napp = ProxyFix(inner, x_for=1)"
-FACTORY = "from flask import Flask\ndef create_app():\n    app = Flask('a')\n    return app\napp = create_app()"
 
-
-SOURCES = [
-    ("from flask import Flask\napp = Flask(__name__)", "app", "wsgi"),
-    ("import flask as f\napp = f.Flask(__name__)", "app", "wsgi"),
-    ("from fastapi import FastAPI as A\napp: A = A()", "app", "asgi"),
-    ("import falcon.asgi\napp = falcon.asgi.App()", "app", "asgi"),
-    ("import falcon\napp = falcon.App()", "app", "wsgi"),
-    (AIOHTTP, "create_app", "aiohttp"),
-    ("import tornado.web\ndef make():\n    return tornado.web.Application([])", "make()", "tornado"),
-    ("def app(environ, start_response):\n    return []", "app", "wsgi"),
-    ("async def app(scope, receive, send): ...", "app", "asgi"),
-    (DJANGO, "application", "wsgi"),
-    ("from pyramid.config import Configurator\napp = Configurator().make_wsgi_app()", "app", "wsgi"),
-    (WRAPPED, "app", "wsgi"),
-    (FACTORY, "app", "wsgi"),
-    ("from litestar import Litestar\napp = Litestar([])", "app", "asgi"),
-    ("from quart import Quart\ndef create_app() -> Quart:\n    return Quart(__name__)", "create_app()", "asgi"),
-    ("from fastapi import FastAPI\nimport x\napp = FastAPI()\napp = x.SentryAsgiMiddleware(app)", "app", "asgi"),
-    ("from flask import Flask\nfrom asgiref.wsgi import WsgiToAsgi\napp = WsgiToAsgi(Flask('a'))", "app", "asgi"),
-]
-
-
-@pytest.mark.parametrize(("source", "name", "interface"), SOURCES)
+@pytest.mark.parametrize(("source", "name", "interface"), rows(__file__, "sources"))
 def test_found(tmp_path: Path, source: str, name: str, interface: str) -> None:
     found = find_interface(written(tmp_path, {"main.py": source}), "main", name)
     assert found and found.interface == interface
@@ -133,33 +108,7 @@ def imported(tmp_path: Path, name: str, apps: str = APPS) -> tuple[int, str]:
     return ran(tmp_path, (ROOT / "services/own/interface.py").read_text(), apps, f"main:{name}")
 
 
-IMPORTED = [
-    ("wsgi", "wsgi main.wsgi"),
-    ("asgi", "asgi main.asgi"),
-    ("plain", "asgi main.plain"),
-    ("either", "none main.either"),
-    ("partial", "wsgi functools.partial"),
-    ("wsgi_object", "wsgi main.Wsgi"),
-    ("asgi_object", "asgi main.Asgi"),
-    ("asgi_object.__call__", "asgi main.Asgi.__call__"),
-    ("slot", "asgi main.Slot"),
-    ("either_object", "none main.Either"),
-    ("any_asgi", "asgi main.AnyAsgi"),
-    ("settings", "none builtins.dict"),
-    ("Old", "wsgi main.Old"),
-    ("make_wsgi()", "wsgi main.Wsgi"),
-    ("make_asgi()", "asgi main.Asgi"),
-    # What a server that imports `app` would get is no app.
-    ("make_wsgi", "none main.Wsgi"),
-    ("later()", "none main.Asgi"),
-    ("aio", "aiohttp shop.Mine"),
-    ("make_aio", "aiohttp shop.Mine"),
-    ("make_aio()", "aiohttp shop.Mine"),
-    ("make_tornado", "tornado tornado.web.Application"),
-]
-
-
-@pytest.mark.parametrize(("name", "shown"), IMPORTED)
+@pytest.mark.parametrize(("name", "shown"), rows(__file__, "imported"))
 def test_what_is_imported_says_what_it_is(tmp_path: Path, name: str, shown: str) -> None:
     assert imported(tmp_path, name) == (0, f"\nMARK {shown}\n")
 

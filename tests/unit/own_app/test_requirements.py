@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from places import LOCKS
+from tables import rows
 from text_files import written
 
 from bench.core.errors import UserError
@@ -107,79 +108,15 @@ def test_entries_of_poetry_and_pipenv(tmp_path: Path) -> None:
     ]
 
 
-ENTRIES = [
-    ("{ git = 'https://example.org/a' }", "a comes from git"),
-    ("{ url = 'https://example.org/a.whl' }", "a comes from url"),
-    ("{ path = '../a' }", r"outside of the app's folder: put its wheel .*--wheel-dir FOLDER \.\./a"),
-    ("{ version = '1', source = 'private' }", "a comes from private"),
-    ("'^1 || ^2'", "a: '.*' is more than one range of versions: give --requirements FILE"),
-    ("{ path = 'a', extras = [\"b]\\n--pre\"] }", "is not a requirement of a package"),
-    ("'x; y'", "a: .*give --requirements FILE"),
-]
-
-
-@pytest.mark.parametrize(("entry", "words"), ENTRIES)
+@pytest.mark.parametrize(("entry", "words"), rows(__file__, "entries"))
 def test_entries_of_poetry_that_are_refused(tmp_path: Path, entry: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         required(tmp_path, {"pyproject.toml": f"[tool.poetry.dependencies]\na = {entry}\n", "a/setup.py": ""})
 
 
-# Locks with what their tools write, but with one line for each package.
-UV = """version = 1
-requires-python = ">=3.10"
-resolution-markers = ["python_full_version >= '3.11'", "python_full_version < '3.11'"]
-package = [
-    {name = "flask", version = "3.0.0", source = {registry = "https://pypi.org/simple"}, sdist = {hash = "sha256:cf"}},
-    {name = "numpy", version = "2.2.6", source = {registry = "https://pypi.org/simple"}, resolution-markers = [
-        "python_full_version < '3.11' and extra != 'extra-1-x-gpu'", "sys_platform == 'win32'"]},
-    {name = "numpy", version = "2.3.0", source = {registry = "https://pypi.org/simple"}, resolution-markers = [
-        "python_full_version >= '3.11'"]},
-    {name = "x", version = "1.0", source = {editable = "."}},
-    {name = "core", source = {editable = "packages/core"}},
-    {name = "fork", version = "2.0", source = {git = "https://example.org/fork?rev=a#a"}},
-]
-"""
-POETRY_1 = """package = [
-    {name = "Flask", version = "3.0.0", category = "main", files = [{file = "flask-3.0.0.tar.gz", hash = "sha256:cf"}]},
-    {name = "numpy", version = "1.24.4", optional = false, python-versions = ">=3.8"},
-    {name = "numpy", version = "2.0.0", optional = false, python-versions = ">=3.9"},
-    {name = "core", version = "0.1.0", source = {type = "directory", url = "core"}},
-    {name = "mirrored", version = "4", source = {type = "legacy", url = "https://example.org", reference = "mirror"}},
-]
-metadata = {lock-version = "2.0"}
-"""
-POETRY_2 = """package = [
-    {name = "numpy", version = "1.24.4", groups = ["main"], markers = "python_version < '3.9'"},
-    {name = "numpy", version = "2.0.0", groups = ["main", "dev"], markers = \
-        {main = "python_version >= '3.9'", dev = "python_version >= '3.9' and os_name == 'nt'"}},
-]
-"""
-PDM = """package = [
-    {name = "uvicorn", version = "0.30.1", groups = ["default"], files = []},
-    {name = "uvicorn", version = "0.30.1", extras = ["standard"]},
-    {name = "x", version = "0.1", path = ".", editable = true},
-]
-"""
-PIPFILE = {
-    "_meta": {"sources": [{"name": "pypi", "url": "https://pypi.org/simple"}]},
-    "default": {
-        "flask": {"version": "==3.0.0", "index": "pypi", "hashes": ["sha256:cf"], "markers": "python_version >= '3.8'"},
-        "uvicorn": {"version": "==0.30.1", "extras": ["standard"]},
-        "shop": {"editable": True, "path": "."},
-    },
-    "develop": {"pytest": {"version": "==8.0.0"}},
-}
-PYLOCK = """lock-version = "1.0"
-created-by = "pdm"
-dependency-groups = ["default", "dev"]
-default-groups = ["default"]
-packages = [
-    {name = "flask", version = "3.0.0", marker = "python_version >= '3.9' and 'default' in dependency_groups"},
-    {name = "pytest", version = "8.0.0", marker = \
-        "'dev' in dependency_groups or 'test' not in extras and python_version < '3'"},
-    {name = "shop", directory = {path = ".", editable = true}},
-]
-"""
+PLACES = ("uv.lock", "poetry-1.lock", "poetry-2.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
+UV, POETRY_1, POETRY_2, PDM, PIPFILE, PYLOCK = ((LOCKS / f"{name}.txt").read_text() for name in PLACES)
+"""Locks with what their tools write, but with one line for each package."""
 MEASURED = "the versions of {} are measured"
 BUT_NUMPY = ", except for numpy (2 versions) and core (from directory)"
 OLD, NEW = 'python_version < "3.9"', 'python_version >= "3.9"'
@@ -194,7 +131,7 @@ LOCKED = [
     ("poetry.lock", POETRY_1, ["Flask==3.0.0", "mirrored==4"], BUT_NUMPY),
     ("poetry.lock", POETRY_2, [f"numpy==1.24.4; {OLD}", f"numpy==2.0.0; {NEW}"], ""),
     ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
-    ("Pipfile.lock", json.dumps(PIPFILE), ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
+    ("Pipfile.lock", PIPFILE, ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
     ("pylock.toml", PYLOCK, ["flask==3.0.0", "pytest==8.0.0"], ""),
 ]
 
@@ -250,7 +187,7 @@ def test_a_file_that_cannot_be_used_is_not_passed_over(tmp_path: Path, files: di
 
 
 def test_a_lock_can_itself_be_the_requirements(tmp_path: Path) -> None:
-    pipfile = {"Pipfile": "[packages]\nflask = '*'\n", "Pipfile.lock": json.dumps(PIPFILE)}
+    pipfile = {"Pipfile": "[packages]\nflask = '*'\n", "Pipfile.lock": PIPFILE}
     found = required(tmp_path, pipfile)
     assert found.lines == ['flask==3.0.0; python_version >= "3.8"', "uvicorn[standard]==0.30.1"]
     assert (found.constraints, found.notes, projects(found)) == ([], [MEASURED.format("Pipfile.lock")], [". needed"])
@@ -309,17 +246,7 @@ def test_installed_folder_packages(tmp_path: Path, files: dict[str, str], lines:
     assert (read.lines, projects(read)) == (lines, found)
 
 
-ELSEWHERE = [
-    ("{ path = '/etc' }", "'/etc' is outside of the app's folder"),
-    ("{ path = '../six' }", r"pip wheel --no-deps --wheel-dir FOLDER \.\./six"),
-    ("{ workspace = true }", r"six is no member of a workspace in the app's folder: put its wheel .*FOLDER PATH"),
-    ("{ index = 'torch' }", "six comes from elsewhere: images are built from one package index"),
-    ("{ git = 'https://example.org/six' }", "six comes from elsewhere"),
-    ("[{ index = 'a', marker = \"os_name == 'nt'\" }]", "six comes from elsewhere"),
-]
-
-
-@pytest.mark.parametrize(("source", "words"), ELSEWHERE)
+@pytest.mark.parametrize(("source", "words"), rows(__file__, "elsewhere"))
 def test_packages_from_elsewhere_are_not_looked_up_in_the_index(tmp_path: Path, source: str, words: str) -> None:
     for table in ("[tool.uv.sources]", "[tool.poetry.dependencies]"):
         if table == "[tool.uv.sources]" or "path" in source or "git" in source:
@@ -339,23 +266,7 @@ def test_a_given_file_without_requirements_is_not_taken_for_none(tmp_path: Path)
         requirements_of(tmp_path, written(tmp_path, {"other.toml": TOOLS}) / "other.toml", "other.toml")
 
 
-THOSE_OF, SILENT = "its requirements are those of", "the folder does not say what it requires"
-INSTALLS = "pip install Flask gunicorn==23"
-HAS_INSTALLS = f"(its Dockerfile has '{INSTALLS}'): give --requirements FILE"
-GIVE_BASE = "give --requirements requirements/base.txt"
-
-
-NAMED = [
-    ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, f"{THOSE_OF} requirements.txt"),
-    ({"pyproject.toml": PROJECT}, f"{THOSE_OF} pyproject.toml"),
-    ({"setup.py": "setup()", "requirements-dev.txt": ""}, f"{THOSE_OF} setup.py (requirements-dev.txt not read)"),
-    ({"Dockerfile": "FROM python:3.13\n"}, f"{SILENT}: give --requirements FILE"),
-    ({"Dockerfile": f"RUN pip install -U pip && \\\n {INSTALLS} && \\\n rm x\n"}, f"{SILENT} {HAS_INSTALLS}"),
-    (dict.fromkeys(("requirements/dev.txt", "requirements/base.txt"), ""), f"{SILENT}: {GIVE_BASE}"),
-]
-
-
-@pytest.mark.parametrize(("files", "words"), NAMED)
+@pytest.mark.parametrize(("files", "words"), rows(__file__, "named"))
 def test_where_the_requirements_are_from_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
     assert [*source_notes(required(tmp_path, files))] == [words]
 

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from tables import rows
 
 from bench.contract.client import Answer
 from bench.core.errors import UserError
@@ -117,34 +118,13 @@ def test_a_redirect_may_lead_to_what_it_has_just_made() -> None:
     assert right.location is None and difference(right, redirect("/a/9")) == ""
 
 
-LOCATIONS = [
-    ("http://uvicorn-shop:8080/done?a=1", "/done?a=1"),
-    ("http://uvicorn-shop/done", "/done"),
-    ("https://uvicorn-shop:8080/done", "https://localhost/done"),
-    ("/done", "/done"),
-    ("http://uvicorn-shop.example/done", "http://uvicorn-shop.example/done"),
-    ("http://other:8080/done", "http://other:8080/done"),
-    ("/login?next=http://uvicorn-shop:8080/", "/login?next=http://uvicorn-shop:8080/"),
-]
-
-
-@pytest.mark.parametrize(("location", "here"), LOCATIONS)
+@pytest.mark.parametrize(("location", "here"), rows(__file__, "locations"))
 def test_a_redirect_to_the_service_itself_is_the_same_on_every_server(location: str, here: str) -> None:
     assert location_of(without_origin(redirect(location), "http://uvicorn-shop:8080")) == here
     assert without_origin(page(location), "http://uvicorn-shop:8080") == page(location)
 
 
-EXPECTED = [
-    ({}, ""),
-    ({"status": 201}, "expected status 201, got 200"),
-    ({"contains": ["alice", "bob"]}, "expected 'bob' in the body"),
-    ({"headers": {"X-A": "1"}}, "expected the header X-A: 1, got none"),
-    ({"json": {"user": {"name": "alice"}}}, ""),
-    ({"json": {"user": {"name": "bob"}}}, 'expected {"user": {"name": "bob"}} in the body'),
-]
-
-
-@pytest.mark.parametrize(("expect", "words"), EXPECTED)
+@pytest.mark.parametrize(("expect", "words"), rows(__file__, "expected"))
 def test_expect(expect: dict[str, Any], words: str) -> None:
     found = unexpected(expect, answer({"user": {"name": "alice", "id": 1}}))
     assert found == words if not words else words in found

@@ -3,22 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tables import rows
 
 from bench.core.errors import UserError
 from bench.own_app.targets import DEFAULT, Target, headers_of, lua_script, order, parse_targets, vegeta_targets
 
-TEXT = """
-# a comment
-# weight 3
-GET /products?page=2
-X-Token: abc
-
-# name order
-POST http://somewhere:99/orders
-Content-Type: text/plain
-@order.txt
-GET /
-"""
+TEXT = Path(__file__).with_name("targets.txt").read_text()
 
 
 def parsed(text: str, folder: Path = Path()) -> tuple[Target, ...]:
@@ -47,34 +37,7 @@ def test_two_targets_of_the_same_words_have_two_names() -> None:
     assert [target.name for target in parsed("GET /a\n\nGET /a/\n")] == ["get-a", "get-a-2"]
 
 
-NO_TARGETS = [
-    ("", "has no target"),
-    ("# only a comment\n", "has no target"),
-    ("hello\n", "line 1: 'hello' is not a target"),
-    ("GET\n", "is not a target"),
-    ("FETCH /\n", "is not a target"),
-    ("GET products\n", "is not a URL path"),
-    ("GET /ü\n", "is not a URL path"),
-    ("GET ftp://x/\n", "is not a URL path"),
-    ("GET /\nnonsense\n", "neither a header"),
-    ("GET /\nConnection: x\n", "write the header Connection themselves"),
-    ("POST /\n@missing.json\n", "cannot read the body @missing.json"),
-    ("POST /\n@.\n", "cannot read the body @.: it is no file"),
-    *(
-        (f"POST /\n@{name}\n", "it is outside of its folder")
-        for name in ("/dev/zero", "/proc/self/environ", "../x", "/run/secrets/database_password", "a\0b")
-    ),
-    ("GET /a\x01b\n", "is not a URL path"),
-    ("GET /a\tb\n", "is not a target"),
-    ("GET /a\u202eb\n", "is not a URL path"),
-    ("GET /a\x00b\n", "is not a URL path"),
-    ("GET /a\x7fb\n", "is not a URL path"),
-    ("# weight 0\nGET /\n", "weight '0' is not"),
-    ("# weight many\nGET /\n", "weight 'many' is not"),
-    ("# name mix\nGET /\n", "'mix' is not a name"),
-    ("# name A B\nGET /\n# name Ä\nGET /\n", "is not a name"),
-    ("GET /\n\n" * 51, "the limit is 50"),
-]
+NO_TARGETS = [*rows(__file__, "targets"), ("GET /\n\n" * 51, "the limit is 50")]
 
 
 @pytest.mark.parametrize(("text", "words"), NO_TARGETS)

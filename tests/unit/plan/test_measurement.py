@@ -13,8 +13,6 @@ from make_run import entry
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 
-OF_BLOCKS = {"mode", "unit", "window", "slot", "block", "turn_s"}
-
 
 @pytest.fixture(scope="module")
 def planned() -> list[Measurement]:
@@ -28,19 +26,17 @@ def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planne
     assert measurement_of(json.loads(unusual.to_line())) == unusual
 
 
-def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
-    # Only present with an option: --vary, --target, --event, --expect, or levels that are shares.
-    rare = {"settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects"}
-    every = [field.name for field in fields(Measurement) if field.name not in rare]
-    at = every.index("exchange")
-    every[at : at + 1] = ["method", "path", "body"]
-    for mode, left_out in (
-        ("turns", {"knee_p99_s", "knee_share"}),
-        ("solo", OF_BLOCKS),
-        ("null", OF_BLOCKS - {"mode"} | {"database", "knee_share"}),
-    ):
-        keys = {tuple(json.loads(one.to_line())) for one in planned if one.mode == mode}
-        assert keys == {tuple(name for name in every if name not in left_out | {"requests", "targets"})}
+def test_a_line_leaves_out_what_is_empty_by_default_and_keeps_the_order_of_the_fields(
+    planned: list[Measurement],
+) -> None:
+    of_exchange = ["kind", "protocol", "method", "path", "body", "targets", "redirects"]
+    at = (names := [field.name for field in fields(Measurement)]).index("exchange")
+    names[at : at + 1] = of_exchange
+    for line in (json.loads(one.to_line()) for one in planned):
+        assert list(line) == [name for name in names if name in line]
+        assert {"rate", "count", "mode", "keepalive", "warmup_s"} <= line.keys()
+        assert {"settings", "url", "host_network", "event", "redirects", "requests"}.isdisjoint(line)
+        assert ("unit" in line) == (line["mode"] in ("turns", "rate"))
 
 
 def test_a_line_of_an_older_run_may_leave_out_what_came_later() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import MATRIX, plan, told
+from make_plans import MATRIX, plan, plans, told
 from places import ROOT
 
 from bench.cli.arguments import parse_selection
@@ -25,59 +25,16 @@ from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
 GOLDEN = Path(__file__).with_name("golden")
 
-SELECTIONS: dict[str, dict[str, Any]] = {
-    "without a selection, the quick preset": {},
-    "the worker class chooses its gunicorn": {"settings": {"WORKER_CLASS": "gevent"}},
-    # The comment on a pull request compares with the first one.
-    "services are in the order of their selection": {"stacks": ("tornado", "aiohttp")},
-    "also behind a glob": {"stacks": ("uvicorn-*", "aiohttp"), "frameworks": ("asgi", "aiohttp")},
-    "two Pythons": {"stacks": ("aiohttp",), "pythons": ("3.13", "3.14")},
-    "servers and the Pythons of a glob": {
-        "frameworks": ("flask",),
-        "servers": ("bjoern", "waitress"),
-        "pythons": ("3.1[13]",),
-    },
-    "a filter narrows a preset": {"preset": "wsgi-asgi", "stacks": ("gunicorn-*",)},
-    "a glob of scenarios": {"preset": "quick", "scenarios": ("*json",)},
-    "scenarios, one of which the preset has not": {"preset": "quick", "scenarios": ("json", "delay-50")},
-    "stacks, one of which it has not": {"preset": "quick", "stacks": ("aiohttp", "gunicorn-gevent-wsgi")},
-    "a Python that it has not": {"preset": "quick", "stacks": ("aiohttp",), "pythons": ("3.14",)},
-    "tools that no load has": {"stacks": ("aiohttp",), "tools": ("wrk", "hey")},
-    "bases that cannot be reached": {"stacks": ("uvicorn-asgi",), "pythons": ("*",), "bases": ("*",)},
-    "what a framework cannot do": {"stacks": ("proxy-py", "aiohttp"), "scenarios": ("db-raw",)},
-    "what a tool cannot do": {
-        "stacks": ("aiohttp",),
-        "scenarios": ("echo",),
-        "tools": ("wrk", "ab"),
-        "levels": ("8",),
-        "pythons": ("3.1*",),
-    },
-    "what cannot be loaded in turns is measured alone": {
-        "stacks": ("aiohttp", "tornado"),
-        "tools": ("wrk", "hey", "ab", "vegeta"),
-        "levels": ("c8", "c8n80", "c8r50", "r50"),
-    },
-    "development servers behind a glob are left out": {"stacks": ("*-flask",), "servers": ("bjoern", "w*", "gevent-*")},
-    "variants behind a glob are left out": {"stacks": ("aiohttp*",), "servers": ("aiohttp*",)},
-    "a variant that is named": {"stacks": ("uwsgi-wsgi", "uwsgi-http-socket-wsgi")},
-    "a development server that is named": {"stacks": ("bjoern-flask", "werkzeug-flask")},
-    "another one, of several": {"frameworks": ("flask",), "servers": ("bjoern", "gevent-pywsgi")},
-    "one service is no table": {"stacks": ("aiohttp",), "tools": ("wrk",)},
-    "each service alone": {"stacks": ("aiohttp", "tornado"), "mode": "solo", "rounds": 2, "controls": "none"},
-}
-REFUSED: dict[str, dict[str, Any]] = {
-    "a tool that cannot keep to a rate": {"stacks": ("aiohttp",), "tools": ("wrk",), "levels": ("r5",)},
-    "a development server alone behind a glob": {"servers": ("werk*",)},
-    "a package without a version": {"packages": ("aiohttp",)},
-    "a share of a knee that is not searched": {"levels": ("knee50:p99=50ms",), "tools": ("vegeta",)},
-}
-PRESETS = {name: {"preset": name} for name in MATRIX.presets if name not in ("all", "quick", "bad-day-all")}
 
-
-@pytest.mark.parametrize(("name", "wanted"), [("selections", SELECTIONS), ("refused", REFUSED), ("presets", PRESETS)])
-def test_plans_of_selections(name: str, wanted: dict[str, dict[str, Any]]) -> None:
-    found = {case: told(partial(plan, **one)) for case, one in wanted.items()}
+@pytest.mark.parametrize("name", ["selections", "refused"])
+def test_plans_of_selections(name: str) -> None:
+    found = {case: told(made) for case, made in plans(GOLDEN / f"{name}.toml")}
     same_as(GOLDEN / f"{name}.txt", cases(found))
+
+
+def test_plans_of_presets() -> None:
+    names = [name for name in MATRIX.presets if name not in ("all", "quick", "bad-day-all")]
+    same_as(GOLDEN / "presets.txt", cases({name: told(partial(plan, preset=name)) for name in names}))
 
 
 def test_without_a_preset_a_selection_is_of_the_whole_matrix() -> None:
@@ -132,7 +89,9 @@ def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, mon
         reachable = reachable_bases(MATRIX, settings, local_images(str(images)))
         assert [s.base for s in services if reachable(s)] == bases
     text = compose_file(MATRIX)
-    assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count("dockerfile: alpine.Dockerfile")
+    assert text.count("${ALPINE_PYTHON_IMAGE:-${LOCAL_PYTHON_IMAGE:-") == text.count(
+        '"dockerfile": "alpine.Dockerfile"'
+    )
 
 
 def test_a_search_takes_its_time_once() -> None:

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import HERE, MATRIX, selection, told
+from make_plans import HERE, MATRIX, asked_in, composed, selection, told
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.compose import run_services
 from bench.matrix.settings import read_settings
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
@@ -25,7 +24,6 @@ from bench.tools.levels import Level
 
 RUN = read_settings({}, ROOT)
 PROJECT = replace(HERE, settings=RUN)
-FLASK = "gunicorn-gthread-flask"
 Make = Callable[..., Refs]
 Edits = Mapping[str, Callable[[str], str | None]]
 """What becomes of files in services/; None: it is not there."""
@@ -83,83 +81,39 @@ def plan(refs: Refs, *vary: str, **wanted: Any) -> Plan:
     return make_plan(PROJECT, asked if wanted else refs.default_selection(asked), (refs.base, refs.head))
 
 
-WITHOUT_FLASK: Edits = {"frameworks/flask/framework.toml": lambda text: None}
-WITHOUT_ECHO: Edits = {"frameworks/starlette/framework.toml": lambda text: f'lacks.echo = "gone"\n{text}'}
-
-
-SYNC_GEVENT = {"base": {"WORKER_CLASS": "sync"}, "head": {"WORKER_CLASS": "gevent"}, "labels": ("sync", "gevent")}
-JSON = {"scenarios": ("json",)}
-Case = tuple[dict[str, Any], tuple[str, ...], dict[str, Any]]
-
-
-def case(differs: dict[str, Any] | None = None, *vary: str, **wanted: Any) -> Case:
-    return differs or {}, vary, wanted
-
-
-CASES: dict[str, Case] = {
-    "each service from either side, the base first": case(stacks=("aiohttp", FLASK), **JSON),
-    "WORKER_CLASS chooses the server of each side": case(SYNC_GEVENT),
-    "but not where servers are named": case(
-        SYNC_GEVENT, stacks=("gunicorn-sync-flask", "gunicorn-gevent-flask"), **JSON
-    ),
-    "a preset has the server of each side": case(
-        SYNC_GEVENT,
-        preset="quick",
-        stacks=("gunicorn-$WORKER_CLASS-flask",),
-        tools=("vegeta",),
-        levels=("r500",),
-        **JSON,
-    ),
-    "settings of a side, for services that read them": case(
-        {"head": {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"}}, stacks=("aiohttp",), **JSON
-    ),
-    "a setting that Python 3.12 does not read": case(
-        {"head": {"PYTHON_JIT": "1"}}, stacks=("aiohttp",), pythons=("3.12", "3.13")
-    ),
-    "an exported variable holds for both": case(
-        {"head": {"WORKERS": "3"}, "environ": {"WORKERS": "1"}}, stacks=("aiohttp",)
-    ),
-    "knobs go with refs": case({}, "THREADS=2,8", stacks=(FLASK,), **JSON),
-    "what one side lacks is left out": case(
-        {"edits": WITHOUT_FLASK}, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug")
-    ),
-    "where nothing is left": case({"edits": WITHOUT_FLASK}, frameworks=("flask",), servers=("werkzeug",)),
-    "a name that neither has": case({"edits": WITHOUT_FLASK}, frameworks=("flusk",)),
-    "what one side does not offer is left out of both": case(
-        {"edits": WITHOUT_ECHO}, stacks=("uvicorn-starlette",), scenarios=("json", "echo")
-    ),
-    "a stack that the difference does not touch": case(
-        {"changed": "services/frameworks/flask/app.py\n"}, stacks=("aiohttp",)
-    ),
-    "a lock of another Python": case({"changed": "services/locks/py39/common-async.txt\n"}),
-    "nothing that a service is made of differs": case({"changed": "services/uv.toml\n"}),
+EDITS: Mapping[str, Edits] = {
+    "without flask": {"frameworks/flask/framework.toml": lambda text: None},
+    "without echo": {"frameworks/starlette/framework.toml": lambda text: f'lacks.echo = "gone"\n{text}'},
 }
+GOLDEN = Path(__file__).with_name("golden")
 
 
 def test_plans_of_two_refs(make: Make) -> None:
     found = {}
-    for case, (differs, vary, wanted) in CASES.items():
-        refs = make(**differs)
+    for case, vary, wanted in asked_in(GOLDEN / "refs.toml"):
+        names = ("base", "head", "labels", "environ", "changed")
+        differs = {name: wanted.pop(name) for name in names if name in wanted}
+        refs = make(**differs, edits=EDITS.get(wanted.pop("edits", "")))
         found[case] = told(partial(plan, refs, *vary, **wanted))
         if not found[case][0].startswith("error"):
             found[case] += [f"note: {note}" for note in refs.facts(plan(refs, *vary, **wanted))["notes"]]
-    same_as(Path(__file__).with_name("golden") / "refs.txt", cases(found))
+    same_as(GOLDEN / "refs.txt", cases(found))
 
 
 def test_settings_of_a_side_reach_its_containers(make: Make) -> None:
-    made = plan(make(head={"WORKERS": "3", "MEMORY": "256m"}), stacks=("aiohttp",), scenarios=("json",))
-    text = run_services(MATRIX, made.services)
-    base, head = text.split("  aiohttp-py313-debian-main:\n")[1].split("  aiohttp-py313-debian-proposed:\n")
-    assert "WORKERS" not in base and "REF" not in text
-    assert 'environment: {"WORKERS": "3"}' in head and 'mem_limit: "256m"' in head
+    plans = plan(make(head={"WORKERS": "3", "MEMORY": "256m"}), stacks=("aiohttp",), scenarios=("json",))
+    made = composed(MATRIX, plans.services)
+    head = made["aiohttp-py313-debian-proposed"]
+    assert "environment" not in made["aiohttp-py313-debian-main"]
+    assert (head["environment"], head["mem_limit"]) == ({"WORKERS": "3"}, "256m")
 
 
 def test_each_side_is_built_from_its_own_folder(make: Make, tmp_path: Path) -> None:
-    text = run_services(MATRIX, plan(make(), stacks=("aiohttp",)).services)
+    made = composed(MATRIX, plan(make(), stacks=("aiohttp",)).services)
     for number, ref in enumerate(("main", "proposed")):
-        built = text.split(f"  aiohttp-py313-debian-{ref}-{str(number) * 3}:\n")[1]
-        assert f'context: "{tmp_path}/0/{number}/services"' in built.partition("args:")[0]
-        assert f'image: "bench/aiohttp-py313-debian-{ref}-{str(number) * 3}"\n    pull_policy: never' in text
+        name = f"aiohttp-py313-debian-{ref}-{str(number) * 3}"
+        assert made[name]["build"]["context"] == f"{tmp_path}/0/{number}/services"
+        assert [one["image"] for one in made.values() if "pull_policy" in one][number] == f"bench/{name}"
 
 
 def test_a_matrix_that_cannot_be_read_names_the_ref(make: Make) -> None:

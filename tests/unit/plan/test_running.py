@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import tomllib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 from an_app import an_app
 from golden import cases, same_as
 from make_plans import HERE as PROJECT
-from make_plans import MATRIX, told
+from make_plans import MATRIX, asked_in, told
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
@@ -37,6 +37,8 @@ from driver.messages import RUN_JSON, facts_of, read
 
 HERE = "http://127.0.0.1:8000"
 NAME = "target-127.0.0.1-8000"
+GOLDEN = Path(__file__).with_name("golden")
+URLS = tomllib.loads(Path(__file__).with_name("urls.toml").read_text())
 
 
 def plan(*urls: str, **wanted: Any) -> Plan:
@@ -44,21 +46,7 @@ def plan(*urls: str, **wanted: Any) -> Plan:
     return make_plans.plan(running=running, **wanted)
 
 
-@pytest.mark.parametrize(
-    ("url", "origin", "name", "path"),
-    [
-        (HERE, HERE, NAME, ""),
-        (f"{HERE}/", HERE, NAME, ""),
-        (f"{HERE}/some/path?a=1", HERE, NAME, "/some/path?a=1"),
-        (f"{HERE}?a=1", HERE, NAME, "/?a=1"),
-        ("http://localhost:8000/x", HERE, NAME, "/x"),
-        ("http://127.5.6.7", "http://127.5.6.7:80", "target-127.5.6.7-80", ""),
-        ("http://[::1]:8000/x", "http://[::1]:8000", "target-ipv6--1-8000", "/x"),
-        ("https://127.0.0.1:8443/x?a=1", "https://127.0.0.1:8443", "target-127.0.0.1-8443", "/x?a=1"),
-        ("https://localhost/", "https://127.0.0.1:443", "target-127.0.0.1-443", ""),
-        ("https://[::1]:8443/", "https://[::1]:8443", "target-ipv6--1-8443", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "origin", "name", "path"), URLS["here"])
 def test_a_server_on_this_machine(url: str, origin: str, name: str, path: str) -> None:
     found = parse_running(url, owned=False)
     assert (found.origin, found.name, found.path, found.owned) == (origin, name, path, False)
@@ -66,20 +54,7 @@ def test_a_server_on_this_machine(url: str, origin: str, name: str, path: str) -
     assert not parse_running(url, owned=True).owned
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://192.0.2.1:8000/",
-        "http://0.0.0.0:8000/",
-        "http://127.1:8000/",
-        "http://[2001:db8::1]:8000/",
-        "http://[::ffff:127.0.0.1]:8000/",
-        "http://server.example/",
-        "http://localhost.example/",
-        "http://127.0.0.1.example/",
-        "https://server.example/",
-    ],
-)
+@pytest.mark.parametrize("url", URLS["elsewhere"])
 def test_any_other_address_needs_the_users_word(url: str) -> None:
     with pytest.raises(UserError, match=rf"is not this machine .* add {OWNED}\Z"):
         parse_running(url, owned=False)
@@ -91,27 +66,7 @@ def test_with_the_users_word_any_address_can_be_named_and_it_is_kept_that_it_was
     assert found.service().owned
 
 
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("ftp://127.0.0.1/", "give a URL such as http://127.0.0.1:8000/path"),
-        ("https://me:secret@127.0.0.1/", "no credentials"),
-        ("127.0.0.1:8000", "give a URL such as http://127.0.0.1:8000/path"),
-        ("/path", "give a URL"),
-        ("http://me:secret@127.0.0.1/", "no credentials"),
-        ("http://127.0.0.1/#part", "a fragment"),
-        ("http://127.0.0.1/#", "a fragment"),
-        ("http://127.0.0.1:0/", "port 0"),
-        ("http://127.0.0.1:70000/", "is not a URL"),
-        ("http://127.0.0.1:x/", "is not a URL"),
-        ("http://[::1/", "is not a URL"),
-        ("http:///path", "is not a host"),
-        ("http://a b/", "is not a host"),
-        ("http://-x.example/", "is not a host"),
-        ("http://127.0.0.1/a b", "percent-encoded"),
-        ("http://127.0.0.1/ü", "percent-encoded"),
-    ],
-)
+@pytest.mark.parametrize(("url", "words"), URLS["refused"])
 def test_what_is_no_server_is_refused_in_one_line(url: str, words: str) -> None:
     with pytest.raises(UserError, match=words) as refused:
         parse_running(url, owned=True)
@@ -121,27 +76,12 @@ def test_what_is_no_server_is_refused_in_one_line(url: str, words: str) -> None:
 
 OTHER = "http://127.0.0.1:8001"
 BESIDE = {"stacks": ("uvicorn-asgi", "aiohttp"), "scenarios": ("json",)}
-CASES: dict[str, Callable[[], Plan]] = {
-    "alone it is measured by itself, with the null server as the tool's limit": partial(plan, f"{HERE}/some/path"),
-    "as asked": partial(plan, HERE, rounds=2, duration=2.0, tools=("hey",), levels=("64",)),
-    "by scenarios of the contract": partial(plan, HERE, scenarios=("json", "plaintext")),
-    "and then by no path": partial(plan, f"{HERE}/x", scenarios=("json",)),
-    "beside services it is one more row of their tables, judged by requests": partial(plan, HERE, **BESIDE),
-    "these services without it": partial(plan, **BESIDE),
-    "a path beside services": partial(plan, f"{HERE}/x", **BESIDE),
-    "it joins loads of a preset that name their stacks": partial(plan, HERE, preset="quick"),
-    "several that are asked the same are ranked": partial(plan, f"{HERE}/x", f"{OTHER}/x"),
-    "else each has its own scenario": partial(plan, f"{HERE}/a/b", f"{OTHER}/a-b"),
-    "the same twice": partial(plan, HERE, "http://localhost:8000/"),
-    "by IPv6 it is measured alone beside the table": partial(plan, "http://[::1]:8000", **BESIDE),
-    "and with TLS": partial(plan, "https://127.0.0.1:8443", **BESIDE),
-    "several with TLS that are asked the same": partial(plan, "https://127.0.0.1:8443/x", "https://127.0.0.1:8444/x"),
-}
 
 
 def test_plans_with_servers_that_run() -> None:
-    found = {case: told(asked) for case, asked in CASES.items()}
-    same_as(Path(__file__).with_name("golden") / "running.txt", cases(found))
+    asked = asked_in(GOLDEN / "running.toml")
+    found = {case: told(partial(plan, *wanted.pop("urls", ()), **wanted)) for case, _, wanted in asked}
+    same_as(GOLDEN / "running.txt", cases(found))
 
 
 def test_each_is_asked_its_own_path() -> None:

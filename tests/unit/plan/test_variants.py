@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import HERE, MATRIX, plan, told
+from make_plans import HERE, MATRIX, asked_in, plan, plans, told
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
@@ -53,65 +51,24 @@ def names(made: Plan) -> list[str]:
     return [service.name for service in made.services]
 
 
-PARTLY = wheels("1.0", "2.0", kind="release", cause="it needs another Python")
-WHOLE = wheels("1.0", "2.0", kind="release")
-VERSIONS: dict[str, dict[str, Any]] = {
-    "one version is compared with the locked one on its own server": {"wheels": wheels("0.99.0+gabcdef0")},
-    "of several the first is the base": {
-        "wheels": wheels("2.0", "1.0", kind="ladder"),
-        "stacks": ("granian-asgi-asgi", "uvicorn-starlette"),
-    },
-    "a rung without a wheel": {"wheels": wheels("1.0", "2.0", "3.*", kind="ladder", cause="it needs another Python")},
-    "a version that one Python has alone": {
-        "wheels": Wheels(PARTLY.asked, {**PARTLY.made, "py314": WHOLE.made["py313"]}),
-        "pythons": ("3.13", "3.14"),
-    },
-    "two packages changed together": {"wheels": wheels("2.0", kind="release", together="0.9")},
-    "a ladder of two": {
-        "wheels": wheels("1.0", "2.0", kind="ladder", together="0.9"),
-        "stacks": ("uvicorn-asgi", "aiohttp"),
-    },
-    "what the second lacks": {"wheels": wheels("1.0", "2.0", together="0.9", kept="it needs another Python")},
-    "a package that nothing has": {"wheels": wheels("1.0", name="nobody")},
-    "nor any service of the selection": {"wheels": wheels("1.0", name="nobody"), "stacks": ("aiohttp",)},
-    "a package that only others have": {"wheels": wheels("1.0"), "stacks": ("aiohttp",)},
-}
 GTHREAD = "gunicorn-gthread-flask"
-TEN = ",".join(map(str, range(1, 11)))
-VALUES: dict[str, Callable[[], Plan]] = {
-    "every combination is a service of one table": partial(
-        plan, "WORKERS=1,2", "THREADS=2,4,16", stacks=(GTHREAD,), scenarios=("delay-20",)
-    ),
-    "what only some read leaves the others out": partial(plan, "THREADS=1,8", stacks=(GTHREAD, "gunicorn-sync-flask")),
-    "what none of the selection reads": partial(plan, "THREADS=1,8", stacks=("uvicorn-asgi", "aiohttp")),
-    "what nothing reads": partial(plan, "NOBODY=1,8", stacks=("uvicorn-asgi",)),
-    "a knob twice": partial(plan, "THREADS=1", "THREADS=8", stacks=(GTHREAD,)),
-    "too many combinations": partial(plan, f"THREADS={TEN}", f"WORKERS={TEN}", stacks=(GTHREAD,)),
-    "a published comparison is not put beside services of one stack": partial(
-        plan, "WORKERS=1,4", preset="sync-vs-gevent"
-    ),
-    "without a selection, the quick preset": partial(plan, "WORKERS=1,2"),
-    "quotas are judged by goodput in longer turns": partial(plan, "CPU_QUOTA=0.5,1", stacks=(GTHREAD,)),
-    "many quotas in shorter ones": partial(plan, "CPU_QUOTA=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8", stacks=(GTHREAD,)),
-    "workers on one CPU": partial(plan, "WORKERS=1,2", stacks=(GTHREAD,)),
-    "workers that could use more CPUs": partial(
-        plan, "WORKERS=1,2", stacks=(GTHREAD,), settings={"SERVER_CPUS": "0-1"}
-    ),
-    "as many workers each": partial(
-        plan, "WORKERS=2", "KEEPALIVE=2,5", stacks=(GTHREAD,), settings={"SERVER_CPUS": "0-1"}
-    ),
-    "the preset workers varies threads where they are read": partial(plan, preset="workers"),
-    "of services that read none": partial(plan, preset="workers", frameworks=("fastapi",), servers=("uvicorn",)),
-    "its knobs give way to those of the command line": partial(plan, "WORKERS=1,8", preset="workers"),
-}
 
 
 def test_plans_with_versions_of_packages() -> None:
-    same_as(GOLDEN / "versions.txt", cases({case: told(partial(plan, **one)) for case, one in VERSIONS.items()}))
+    found = {}
+    for case, _, wanted in asked_in(GOLDEN / "versions.toml"):
+        given = wanted.pop("wheels")
+        versions, py314 = given.pop("versions"), given.pop("py314", False)
+        made = wheels(*versions, **given)
+        if py314:
+            whole = wheels(*versions, kind=given["kind"]).made["py313"]
+            made = Wheels(made.asked, {**made.made, "py314": whole})
+        found[case] = told(partial(plan, wheels=made, **wanted))
+    same_as(GOLDEN / "versions.txt", cases(found))
 
 
 def test_plans_with_values_of_knobs() -> None:
-    found = {case: told(asked) for case, asked in VALUES.items()}
+    found = {case: told(made) for case, made in plans(GOLDEN / "values.toml")}
     same_as(GOLDEN / "values.txt", cases(found))
 
 
@@ -189,7 +146,7 @@ def test_the_image_is_made_from_the_wheels_in_the_runs_folder(tmp_path: Path) ->
     made = plan(wheels=wheels("2.0+gabcdef0", together="0.9"))
     write_run(tmp_path, MATRIX, made.services, [], {"knobs": {}, "services": {}})
     text = (tmp_path / "services.yml").read_text()
-    assert text.count("target: with-package") == 1
+    assert text.count('"target": "with-package"') == 1
     assert json.dumps({"package-wheels": f"{tmp_path}/packages/py313/0-1"}) in text
     assert '"CHANGED": "uvicorn==2.0+gabcdef0 h11==0.9", "PYTHON_RELEASED": "2024-10-07"' in text
     # The build does not install a release: the stage with-package installs wheels on top of the locked image.

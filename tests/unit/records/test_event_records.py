@@ -7,8 +7,8 @@ import pytest
 from event_runs import event
 
 from bench.records import event_window
-from bench.records.event import Ended, Fate, dump, from_line, load, to_line
-from bench.records.record import BadRecord
+from bench.records.event import Ended, EventRecord, Fate
+from bench.records.record import BadRecord, dump, from_line, load, to_line
 
 RELOAD = event(
     "gunicorn",
@@ -22,8 +22,8 @@ RELOAD = event(
 
 
 def test_a_record_and_its_line_say_the_same() -> None:
-    assert from_line(to_line(RELOAD)) == RELOAD
-    assert list(load(dump([RELOAD, RELOAD]))) == [RELOAD, RELOAD]
+    assert from_line(to_line(RELOAD), EventRecord) == RELOAD
+    assert list(load(dump([RELOAD, RELOAD]), EventRecord)) == [RELOAD, RELOAD]
     assert (RELOAD.answered, RELOAD.lost, RELOAD.counts) == (477, 3, True)
 
 
@@ -42,7 +42,7 @@ def test_a_reload_that_was_not_seen_to_happen_is_not_compared() -> None:
 @pytest.mark.parametrize("line", ["", "{}", "[]", '{"schema":1}', '{"schema":2,"id":"x"}'])
 def test_another_line_is_no_record(line: str) -> None:
     with pytest.raises(BadRecord):
-        from_line(line)
+        from_line(line, EventRecord)
 
 
 @pytest.mark.parametrize("part", [b"\0", b"\n", b"\t\n", b"1\t1\t1\t1\t1\t1\t\t1\t\n"])

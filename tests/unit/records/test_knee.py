@@ -11,7 +11,8 @@ import pytest
 from built_runs import build, only_record
 from make_run import entry, output_of, write_knee, write_latencies, write_measurement, write_run
 
-from bench.records.record import Record, load
+from bench.records.file import read_records
+from bench.records.record import Record
 from bench.tools.send_lag import Attack, lag_facts
 
 LEVEL = "knee-p99-50ms"
@@ -88,7 +89,7 @@ def test_a_search_that_found_none_says_why(tmp_path: Path) -> None:
 
 def test_levels_that_ask_for_none_say_so(tmp_path: Path) -> None:
     records_of(tmp_path, [{}])
-    other = next(load((tmp_path / "records.jsonl").read_text().splitlines()[1:]))
+    other = read_records(tmp_path)[1]
     assert (other.tool, other.knee_rate, other.nulls["knee_rate"]) == (
         "wrk",
         None,

@@ -20,7 +20,9 @@ from bench.__main__ import main
 from bench.analysis.runs.compatibility import read_compared
 from bench.core.errors import UserError
 from bench.records.file import read_records
-from bench.records.record import SCHEMA, BadRecord, dump, from_line, load
+from bench.records.record import BadRecord, Record, dump, from_line, load
+
+SCHEMA = Record.SCHEMA
 
 
 @cache
@@ -58,7 +60,7 @@ def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
         ]
         return
     # Reading loses nothing: a record that is written again is the same.
-    assert list(load("".join(dump(records)).split("\n"))) == records
+    assert list(load("".join(dump(records)).split("\n"), Record)) == records
     assert {exported(format) for format in ("csv", "gobench")} == {0}
 
 
@@ -99,5 +101,5 @@ def test_separators_that_only_python_knows_do_not_end_a_line() -> None:
 )
 def test_a_wrong_type_is_named(changes: dict[str, object], words: str) -> None:
     with pytest.raises(BadRecord) as refused:
-        from_line(json.dumps(json.loads(lines()[0]) | changes))
+        from_line(json.dumps(json.loads(lines()[0]) | changes), Record)
     assert str(refused.value) == f"not a record of schema {SCHEMA}: {words}"

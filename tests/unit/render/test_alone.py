@@ -11,7 +11,7 @@ from built_runs import report_of
 from make_plans import plan
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.render.alone import AT_TARGET, BASE, CLOSED_LOOP, KNEE, OPEN_LOOP
+from bench.render.alone import note
 
 LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("vegeta", "r200"))
 """Those of the preset four-tools that are measured alone."""
@@ -41,13 +41,13 @@ def test_every_tool_and_level_of_a_service_is_a_row(tmp_path: Path) -> None:
         for tool, level in sorted(LOADS)
         for stack, ratio in (("gunicorn-sync-wsgi", "base"), ("uvicorn-asgi", "1.000"))
     ]
-    assert [text.count(note) for note in (BASE, CLOSED_LOOP, OPEN_LOOP, AT_TARGET, KNEE)] == [1, 1, 1, 1, 0]
+    assert [text.count(note(n)) for n in ("base", "closed_loop", "open_loop", "at_target", "knee")] == [1, 1, 1, 1, 0]
 
 
 def test_a_single_service_has_no_ratio(tmp_path: Path) -> None:
     text = report(tmp_path, {("uvicorn-asgi", tool, "c32"): (4000, 0) for tool in ("wrk", "hey")})
     assert columns(text, "tool", "requests/s") == [["hey", "4,000"], ["wrk", "4,000"]]
-    assert "ratio" not in text and BASE not in text and AT_TARGET not in text
+    assert "ratio" not in text and note("base") not in text and note("at_target") not in text
 
 
 def test_the_base_is_the_first_service_with_a_valid_figure(tmp_path: Path) -> None:

@@ -214,15 +214,11 @@ def test_policies_on_events(records: list[EventRecord], policy: str, violated: i
 
 
 MEMORY = {"timeline": (), "extras": {"requests": 1_000_000}}
+NOT_CHECKED = "1 comparison has no verdict and was not checked"
 CHANGES: dict[str, tuple[list[int], list[int], int, str]] = {
     "the head loses more": ([0] * 5, [3, 5, 7, 4, 6], 1, "failed, 1 violation"),
     "the head loses less": ([3, 5, 7, 4, 6], [0] * 5, 0, "passed"),
-    "both lose the same": (
-        [3, 5, 7, 4, 6],
-        [4, 6, 3, 5, 7],
-        0,
-        "passed; 1 comparison has no verdict and was not checked",
-    ),
+    "both lose the same": ([3, 5, 7, 4, 6], [4, 6, 3, 5, 7], 0, f"passed; {NOT_CHECKED}"),
     "neither loses any": ([0] * 5, [0] * 5, 0, "passed"),
 }
 

@@ -188,11 +188,18 @@ def test_the_table_sorts_by_each_column_and_by_rank_again(two: Path, opened: Ope
     memory = heads.get_by_role("button", name="memory under load, MB")
     memory.click()
     assert numbers(cells(made, "memory", 2)) == sorted(numbers(cells(made, "memory", 2)))
+    by_memory = cells(made, "service", 2)
     heads.get_by_role("button", name="tier").click()
     assert cells(made, "service", 2) == before
-    # The other table stays as it is, and what is compared is no order of its own.
-    assert made.locator("#ranking-1 [aria-sort]").count() == 0
+    # What is compared is no order of its own.
     assert heads.locator(".against button").count() == 0
+    # A link shows all tables in the same order, which going back takes away again.
+    made.evaluate("location.hash = '#order=memory-under-load-mb'")
+    made.locator("#ranking-1 [aria-sort=ascending]").wait_for()
+    assert cells(made, "service", 2) == by_memory
+    made.evaluate("location.hash = '#order=no-such-column'")
+    made.wait_for_function("!document.querySelector('#answers [aria-sort]')")
+    assert cells(made, "service", 2) == before
 
 
 def test_a_picked_row_is_what_others_are_compared_with(two: Path, opened: Opened) -> None:

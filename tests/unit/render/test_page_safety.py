@@ -15,7 +15,7 @@ from page_browser import MOST_BYTES, Opened, built, choose, column, draw_all, ro
 from playwright.sync_api import Browser
 
 from bench.analysis.findings import findings_of
-from bench.records.record import load
+from bench.records.file import read_records
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails
 from bench.render.page.windows import output_of as output_of_bytes
@@ -97,7 +97,7 @@ def test_the_policy_blocks_scripts_and_requests_that_escaping_missed(
 def large(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of 5,000 measurements, each with different figures and output, so that they compress badly."""
     source = read_run(str(made.parent))
-    samples = [r for r in load((made.parent / "records.jsonl").read_text().splitlines()) if r.mode == "solo"]
+    samples = [r for r in read_records(made.parent) if r.mode == "solo"]
     rng, records, windows = random.Random(1), [], []
     for number in range(5000):
         sample = samples[number % len(samples)]

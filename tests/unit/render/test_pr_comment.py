@@ -94,15 +94,9 @@ def test_a_comment_of_all_kinds() -> None:
         ("slower:5%", "slower", 1 / 1.0501 - 1, 1),
         ("slower:0.5%", "slower", -0.021, 1),
         # However large the estimate: the data does not support the verdict `slower`.
-        ("slower", "faster", -0.5, 0),
-        ("slower", "equal", -0.5, 0),
-        ("slower", "no winner", -0.5, 0),
-        ("slower", "invalid", -0.5, 0),
-        ("invalid", "invalid", -0.5, 1),
-        ("invalid", "no winner", -0.5, 0),
-        ("invalid", "slower", -0.5, 0),
-        ("no-winner", "no winner", -0.5, 1),
-        ("no-winner", "invalid", -0.5, 0),
+        *(("slower", word, -0.5, 0) for word in ("faster", "equal", "no winner", "invalid")),
+        *(("invalid", word, -0.5, int(word == "invalid")) for word in ("invalid", "no winner", "slower")),
+        *(("no-winner", word, -0.5, int(word == "no winner")) for word in ("no winner", "invalid")),
     ],
 )
 def test_what_violates_a_policy(policy: str, word: str, difference: float, violations: int) -> None:
@@ -113,21 +107,13 @@ def test_what_violates_a_policy(policy: str, word: str, difference: float, viola
     assert ("whether these services differ is unknown" in text) == unknown
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "slower:",
-        "slower:5",
-        "slower:-5%",
-        "slower:5 %",
-        "Slower",
-        "invalid:5%",
-        "faster:5%",
-        "slower:5%x",
-        "slower:٥%",
-    ],
-)
+NO_POLICIES = [
+    *("", "slower:", "slower:5", "slower:-5%", "slower:5 %", "slower:5%x", "slower:٥%"),
+    *("Slower", "invalid:5%", "faster:5%"),
+]
+
+
+@pytest.mark.parametrize("text", NO_POLICIES)
 def test_a_policy_is_read_strictly(text: str, capsys: Capture) -> None:
     assert main(["pr-comment", "no-run", "--fail-on", text]) == 2
     out, err = capsys.readouterr()
@@ -145,9 +131,7 @@ def test_policies_are_checked_without_a_run(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "give one run with a table in turns; see"),
-        (["--check", "a"], "give one run with a table in turns; see"),
-        (["a", "b", "c"], "give one run with a table in turns; see"),
+        *((argv, "give one run with a table in turns; see") for argv in ([], ["--check", "a"], ["a", "b", "c"])),
         (["a", "--fail-on"], "expected one argument"),
         (["a", "--fail"], "unknown option '--fail'"),
         (["a"], "unknown run 'a'"),

@@ -46,9 +46,9 @@ RUNS = (
 def loads(runs: Sequence[PublishedRun]) -> list[tuple[str, str, str, list[str]]]:
     """(question, load, run of the newest answer, runs of the others)."""
     return [
-        (topic.words, load.words, load.newest.run.name, [one.run.name for one in load.others])
-        for topic in topics(sorted(runs, key=lambda one: one.started, reverse=True))
-        for load in topic.loads
+        (question, load.words, load.newest.run.name, [one.run.name for one in load.others])
+        for question, loads in topics(sorted(runs, key=lambda one: one.started, reverse=True)).items()
+        for load in loads
     ]
 
 

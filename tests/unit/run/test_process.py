@@ -19,14 +19,15 @@ from places import ROOT
 from bench.core.errors import EqualSides, UserError
 from bench.matrix.compose import environment_of
 from bench.matrix.flags import flag_words, parse_flags
-from bench.matrix.knobs import ALLOWED, LIMITS
+from bench.matrix.knobs import LIMITS
 from bench.matrix.model import Service
+from bench.matrix.settings import allowed
 from bench.matrix.start_command import START
 from bench.run.process import MOST_BYTES, RUNNING, Running, running_of
 from bench.run.reader import read_service
 from bench.run.writer import start_command
 from bench.schedule.failures import try_again
-from driver.services.running import READ
+from driver.services.running import PROGRAM
 
 SETTINGS = {"WORKERS": "1", "BACKLOG": "2048", "DB_POOL_TOTAL": "16", "PYTHON_JIT": "0"}
 VALUES = {"MEMORY": "256m,512m", "CPU_QUOTA": "0.5,1", "PYTHON_JIT": "0,1"}
@@ -80,7 +81,7 @@ def executed(service: Service, stubs: Path) -> tuple[list[str], dict[str, str]]:
 
 def knobs_of(server: str) -> Iterator[str]:
     """Every knob that a server may have: the usual ones, the variables in its files and its flags as variables."""
-    yield from ALLOWED
+    yield from allowed("knobs")
     start = (ROOT / "services/servers" / server / "start").read_text()
     for text in (start, *(path.read_text() for path in (ROOT / "services/common").glob("*.py"))):
         yield from re.findall(r"""(?:\$\{?|environ\["|get\(")([A-Z][A-Z_]+)\b""", text)
@@ -243,11 +244,11 @@ def test_what_is_read_in_a_container(tmp_path: Path) -> None:
     program = [sys.executable, "-c", "import time; time.sleep(60)", "of this test"]
     with subprocess.Popen(program, env={"THREADS": "4", "SECRET": "7"}) as process:
         try:
-            words = [sys.executable, "-I", "-S", "-c", READ, "THREADS", "BACKLOG"]
+            words = [sys.executable, "-I", "-S", "-c", PROGRAM.read_text(), "THREADS", "BACKLOG"]
             found = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
         finally:
             process.kill()
     own = [one for one in found["processes"] if one["argv"] == program]
     assert own == [{"argv": program, "environment": {"THREADS": "4", "BACKLOG": None}}]
-    assert not any(READ in one["argv"] for one in found["processes"])
+    assert not any(PROGRAM.read_text() in one["argv"] for one in found["processes"])
     assert {*found["limits"]} == {*LIMITS}

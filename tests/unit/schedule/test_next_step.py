@@ -58,7 +58,7 @@ def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, c
     write_measurement(folder, one, output_of(one, 3000))
     write_measurement(folder, two, output_of(two, 3000), meta={"outcome": "died", "detail": "it died"})
     # The journal of an earlier call is not trusted.
-    lines = (Line("done", "r01-0003", "solo"), Line("tried", "r01-0002"))
+    lines = (Line("done", "r01-0003"), Line("tried", "r01-0002"))
     (folder / FILE).write_text("".join(line.text() for line in lines))
     (folder / "loop.json").write_text("{}")
     assert ask(folder, capsys, 0, "--begin")[0] == 0 and step_id(folder) == two["id"]

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from simulate_tables import CONDITIONS, ERRATIC, PILOT, Spread, observations, simulate
 
-from bench.stats.table_family import look_levels
+from bench.stats.table_family import look_level
 from bench.stats.table_fit import fit_table
 from bench.stats.table_verdicts import FASTER, MARGIN, Difference, differences
 
@@ -73,7 +73,7 @@ def test_known_differences_are_called(name: str, percent: int, rounds: int, leas
 
 
 def test_what_is_said_to_be_detectable_is_found_nine_times_in_ten() -> None:
-    rng, level, spread = np.random.default_rng(1), look_levels((8, 16))[8], Spread(0.03, 0.0)
+    rng, level, spread = np.random.default_rng(1), look_level((8, 16)), Spread(0.03, 0.0)
 
     def tables(count: int, truths: list[float]) -> list[dict[tuple[str, str], Difference]]:
         return [differences(fit_table(observations(rng, truths, 8, spread)), level) for _ in range(count)]

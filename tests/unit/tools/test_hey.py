@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from parse_samples import figures, named
 from places import OUTPUTS
+from tables import rows
 
 from bench.tools import parse
 from bench.tools.reading import go_error_kind
@@ -62,26 +63,7 @@ def test_hey_that_stopped_keeping_results_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [
-        ('Get "http://h/timeout": dial tcp 1.2.3.4:80: connect: connection refused', "connect"),
-        ('Get "http://h/": dial tcp [::1]:80: connect: connection refused', "connect"),
-        ('Get "http://h/": dial tcp: lookup h: no such host', "connect"),
-        ('Get "http://h/": dial tcp 1.2.3.4:80: socket: too many open files', "connect"),
-        ('Get "http://h/": dial tcp 1.2.3.4:80: connect: cannot assign requested address', "connect"),
-        ('Get "http://h/": dial tcp 0.0.0.0:0->1.2.3.4:80: connect: connection reset by peer', "connect"),
-        ('Get "http://h/": dial tcp 1.2.3.4:80: i/o timeout', "timeout"),
-        ('Get "http://h/": dial tcp 1.2.3.4:80: connect: connection timed out', "timeout"),
-        ('Get "http://h/": net/http: request canceled (Client.Timeout exceeded while awaiting headers)', "timeout"),
-        ('Get "http://h/": net/http: TLS handshake timeout', "timeout"),
-        ("context deadline exceeded (Client.Timeout or context cancellation while reading body)", "timeout"),
-        ('Get "http://h/dial%20": EOF', "read"),
-        ("unexpected EOF", "read"),
-        ('Get "http://h/": http: server closed idle connection', "read"),
-        ("read tcp 1.2.3.4:5->1.2.3.4:80: read: connection reset by peer", "read"),
-        ('Post "http://h/": write tcp 1.2.3.4:5->1.2.3.4:80: write: connection reset by peer', "write"),
-        ('Get "http://h/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "x"', "other"),
-        ("", "other"),
-    ],
+    rows(__file__, "go_errors"),
 )
 def test_go_errors(text: str, kind: str) -> None:
     assert go_error_kind(text) == kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tables import rows
 
 from bench.core.errors import UserError
 from bench.core.exchange import Exchange
@@ -56,33 +57,7 @@ def test_knees_that_are_none(text: str) -> None:
         Level.parse(text)
 
 
-NONE = [
-    "",
-    "0",
-    "c0",
-    "n5",
-    "n5r5",
-    "-1",
-    "6.5",
-    "٦٤",
-    "c64x",
-    "r",
-    "c1 2",
-    "1e3",
-    "r٥",
-    "t8",
-    "c2n9t80",
-    "r500t80",
-    "close",
-    "n5close",
-    "16close",
-    "c16closet80",
-    "c16closeclose",
-    "knee:p99=50msclose",
-]
-
-
-@pytest.mark.parametrize("text", NONE)
+@pytest.mark.parametrize("text", rows(__file__, "no_levels"))
 def test_levels_that_are_none(text: str) -> None:
     with pytest.raises(UserError, match="unknown level"):
         Level.parse(text)

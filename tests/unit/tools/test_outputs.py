@@ -11,6 +11,7 @@ from cpu import cpu_of, takes_at_most
 from fuzz import ODD_TEXT, as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
 from parse_samples import ALL, NOT_READ, READ, Sample, figures, named
+from tables import rows
 
 from bench.__main__ import main
 from bench.cli.load import parse_verb
@@ -85,13 +86,7 @@ def test_the_command_prints_one_strict_json_object() -> None:
 
 @pytest.mark.parametrize(
     ("argv", "help_with"),
-    [
-        ([], "scripts/parse.sh wrk < FILE"),
-        (["siege"], "scripts/matrix.sh --list tools"),
-        (["wrk", "ab"], "scripts/parse.sh wrk < FILE"),
-        (["WRK"], "did you mean wrk?"),
-        ([""], "scripts/matrix.sh --list tools"),
-    ],
+    rows(__file__, "no_tools"),
 )
 def test_the_command_helps_when_there_is_no_such_tool(
     argv: list[str], help_with: str, capsys: pytest.CaptureFixture[str]
@@ -110,16 +105,7 @@ def test_a_usual_report_may_lose_its_last_line_feeds(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "text", "name"),
-    [
-        ("hey", "Summary:\n  Success rate:\t100.00%\n  Total:\t2.0 sec\n", "oha"),
-        (
-            "wrk",
-            "Running 10s test @ http://a/\n  2 threads and 9 connections\n"
-            "  Thread calibration: mean lat.: 1.1ms, rate sampling interval: 10ms\n",
-            "wrk2",
-        ),
-        ("wrk", "Running 10s test @ http://a/\n10 connections\n\n┌─────────┬──────┐\n", "autocannon"),
-    ],
+    rows(__file__, "other_tools"),
 )
 def test_reports_of_other_tools_are_named(tool: str, text: str, name: str) -> None:
     parsed = parse(tool, text.encode())
@@ -129,12 +115,7 @@ def test_reports_of_other_tools_are_named(tool: str, text: str, name: str) -> No
 
 @pytest.mark.parametrize(
     ("name", "after"),
-    [
-        ("hey/basic", "Latency distribution:\n"),
-        ("hey/basic", "Response time histogram:\n"),
-        ("wrk/basic-latency", " connections\n"),
-        ("ab/basic", "Server Port:"),
-    ],
+    rows(__file__, "odd_lines"),
 )
 def test_a_line_that_is_not_understood_is_quoted(name: str, after: str) -> None:
     sample = named(name)
@@ -205,37 +186,9 @@ def test_two_reports_in_one_text_give_no_figure(sample: Sample) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "field"),
     [
-        ("wrk/basic-latency", "44285.32", "44,285.32", "rps"),
-        ("wrk/basic-latency", "44285.32", "-44285.32", "rps"),
-        ("wrk/basic-latency", "44285.32", "nan", "rps"),
-        ("wrk/basic-latency", "44285.32", "inf", "rps"),
-        ("wrk/basic-latency", "44285.32", "٤٤٢٨٥.٣٢", "rps"),
-        ("wrk/basic-latency", "89573 requests", "٨٩٥٧٣ requests", "requests"),
-        ("wrk/basic-latency", "89573 requests", "18446744073709551616 requests", "requests"),
-        ("ab/basic", "requests:      1000", "requests:      -1000", "requests"),
-        ("ab/basic", "requests:      1000", "requests:      1,000", "requests"),
-        ("ab/basic", "requests:      1000", "requests:      ¹⁰⁰⁰", "requests"),
-        ("ab/basic", "138000 bytes", "-2147483648 bytes", "bytes_read"),
-        ("hey/basic", "12702.9241", "+Inf", "rps"),
+        *rows(__file__, "numbers"),
         ("hey/basic", "12702.9241", "1" * 400 + ".0", "rps"),
-        ("hey/basic", "1000 responses", "1 000 responses", "requests"),
-        ("hey/basic", "1000 responses", "-1 responses", "requests"),
-        ("vegeta/basic-text", "200:400", "200:-400", "requests"),
-        ("vegeta/basic-text", "200:400", "200:4e2", "requests"),
-        ("vegeta/basic-text", "200:400", "200:40", "requests"),
-        ("vegeta/basic-text", "1.996s", "-1.996s", "duration_s"),
-        ("vegeta/basic-text", "1.996s", "1.996 s", "duration_s"),
-        ("vegeta/basic-text", "1.996s", "1.996m", "duration_s"),
-        ("vegeta/basic-text", "1.996s", "2562047h47m16.854775807s9", "duration_s"),
-        ("vegeta/ramp-json", '"requests":200', '"requests":2e2', "requests"),
-        ("vegeta/ramp-json", '"requests":200', '"requests":true', "requests"),
-        ("vegeta/ramp-json", '"requests":200', '"requests":-200', "requests"),
         ("vegeta/ramp-json", '"requests":200', '"requests":' + "9" * 5000, "requests"),
-        ("vegeta/ramp-json", '"throughput":95', '"throughput":NaN,"x":95', "rps"),
-        ("vegeta/ramp-json", '"throughput":95.63048935863792', '"throughput":1e999', "rps"),
-        ("vegeta/ramp-json", '"200":200', '"200":"200"', "requests"),
-        ("vegeta/ramp-json", '"errors":[]', '"errors":{}', "requests"),
-        ("vegeta/ramp-json", '"latencies":{', '"latencies":[{', "rps"),
     ],
 )
 def test_a_number_out_of_the_grammar_is_no_number(name: str, old: str, new: str, field: str) -> None:

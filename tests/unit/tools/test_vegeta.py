@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from parse_samples import named
-from places import SAMPLES
+from places import OUTPUTS, SAMPLES
 
 from bench.tools import parse
 
@@ -97,16 +97,7 @@ def test_vegeta_members_may_come_in_any_order() -> None:
         assert parse("vegeta", json.dumps(dict(members)).encode()) == parse("vegeta", json.dumps(report).encode())
 
 
-TEXT = """\
-Requests      [total, rate, throughput]         {requests}
-Duration      [total, attack, wait]             {duration}, {duration}, 0s
-Latencies     [min, mean, 50, 90, 95, 99, max]  {duration}, 1ms, 1ms, 1ms, 1ms, 1ms, 1ms
-Bytes In      [total, mean]                     15200, {mean}
-Bytes Out     [total, mean]                     0, 0.00
-Success       [ratio]                           {success}%
-Status Codes  [code:count]                      {codes}
-Error Set:
-{errors}"""
+TEXT = (OUTPUTS / "odd-vegeta.txt").read_text()
 
 
 def text(**changes: str) -> Any:

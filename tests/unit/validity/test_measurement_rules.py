@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ HEY = entry(tool="hey", level="c64")
 COUNTED = entry(tool="hey", level="c50n205")
 AB = entry(tool="ab", level="c16n1000")
 VEGETA = entry(tool="vegeta", level="r500")
+LINES = {line["tool"]: line for line in (WRK, HEY, AB, VEGETA)}
+CASES = tomllib.loads(Path(__file__).with_name("measurement_rules.toml").read_text(encoding="utf-8"))
 
 
 def sample(name: str) -> bytes:
@@ -33,14 +36,14 @@ def changed(text: str, pattern: str, into: str) -> str:
     return lie
 
 
-@pytest.mark.parametrize("line", [WRK, HEY, AB, VEGETA], ids=lambda line: line["tool"])
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_what_is_in_order_is_valid(line: dict[str, Any], tmp_path: Path) -> None:
     record = judged(tmp_path, line, output_of(line, 500 if line["rate"] else 4000))
     assert record.valid, record.causes
     assert record.goodput == pytest.approx(500 if line["rate"] else 4000, rel=1e-3)
 
 
-@pytest.mark.parametrize("line", [WRK, HEY, AB, VEGETA], ids=lambda line: line["tool"])
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 @pytest.mark.parametrize("share, found", [(0.001, False), (0.002, True)])
 def test_errors_are_one_in_a_thousand_at_most(line: dict[str, Any], share: float, found: bool, tmp_path: Path) -> None:
     rate = 500 if line["rate"] else 4000
@@ -50,46 +53,25 @@ def test_errors_are_one_in_a_thousand_at_most(line: dict[str, Any], share: float
     assert record.goodput is not None and record.goodput < rate
 
 
-REAL_OUTPUTS = [
-    (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/resets-every-4th", 5529 + 1843, "errors: 1843 of 7372"),
-    (AB | {"connections": 4, "count": 200}, "ab/resets-r", 200, "errors; output: "),
-    (WRK | {"connections": 6, "duration_s": 3.0}, "wrk/timeouts", 12, "errors: 12 of 12 attempts"),
-    (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/zero-requests-hang", 0, "errors: none of"),
-    (WRK | {"connections": 8, "duration_s": 2.0}, "wrk/hang-every-4th", None, "arithmetic: "),
-    (WRK | {"connections": 4, "duration_s": 10.0}, "wrk/sigint-mid-run", None, "load not as requested: "),
-    (HEY | {"connections": 4, "count": 10**6}, "hey/sigint-mid-run", None, "load not as requested: "),
-    (AB | {"connections": 4, "count": 10**5}, "ab/sigint-mid-run", None, "load not as requested: "),
-]
-
-
-@pytest.mark.parametrize("line, name, attempts, detail", REAL_OUTPUTS)
+@pytest.mark.parametrize("name, asked, attempts, detail", CASES["real_outputs"])
 def test_real_outputs_have_their_causes(
-    line: dict[str, Any], name: str, attempts: int | None, detail: str, tmp_path: Path
+    name: str, asked: dict[str, Any], attempts: int, detail: str, tmp_path: Path
 ) -> None:
-    record = judged(tmp_path, line, sample(name))
+    record = judged(tmp_path, LINES[name.partition("/")[0]] | asked, sample(name))
     assert f"{'; '.join(causes(record))}: {record.causes[0].detail}".startswith(detail)
-    assert attempts in (None, record.attempts)
+    assert attempts in (-1, record.attempts)
 
 
-UNRESOLVED = output_of(VEGETA, 500).replace('"errors":[]', '"errors":["dial tcp: lookup x: no such host"]')
-
-
-@pytest.mark.parametrize(
-    "line, output, word",
-    [
-        (WRK, sample("wrk/refused"), "refused"),
-        (AB, sample("ab/refused"), "refused"),
-        (HEY, sample("hey/refused"), "refused"),
-        (HEY, sample("hey/nofile-20"), "too many open files"),
-        (WRK, sample("wrk/unresolved"), "could not be resolved"),
-        (VEGETA, UNRESOLVED, ""),
-    ],
-    ids=["wrk refused", "ab refused", "hey refused", "hey without files", "wrk unresolved", "vegeta unresolved"],
-)
-def test_client_faults_are_told(line: dict[str, Any], output: bytes | str, word: str, tmp_path: Path) -> None:
-    record = judged(tmp_path, line, output)
+@pytest.mark.parametrize("name, word", CASES["client_faults"].items())
+def test_client_faults_are_told(name: str, word: str, tmp_path: Path) -> None:
+    record = judged(tmp_path, LINES[name.partition("/")[0]], sample(name))
     (fault,) = (cause for cause in record.causes if cause.cause == "client fault")
     assert word in fault.detail
+
+
+def test_a_name_that_vegeta_does_not_find_is_a_client_fault(tmp_path: Path) -> None:
+    unresolved = changed(output_of(VEGETA, 500), r'"errors":\[\]', '"errors":["dial tcp: lookup x: no such host"]')
+    assert "client fault" in causes(judged(tmp_path, VEGETA, unresolved))
 
 
 def test_one_refused_connect_is_a_client_fault(tmp_path: Path) -> None:
@@ -231,23 +213,9 @@ def test_throttling_by_a_quota_that_was_asked_for_is_no_fault(settings: str, fou
     assert (causes(record), record.throttled_s, record.settings.text) == (["server"] if found else [], 1.0, settings)
 
 
-LIES = [
-    (WRK, r"Requests/sec: +4000.00", "Requests/sec:   4400.00"),
-    (WRK, r"20000 requests in", "26000 requests in"),
-    (WRK, r"requests in 5.00s", "requests in 5.30s"),
-    (WRK, r"     99%  32.00ms", "     99%   3.00ms"),
-    (HEY, r"Requests/sec:\t4000", "Requests/sec:\t4100"),
-    (HEY, r"\[200\]\t20000 responses", "[200]\t40000 responses"),
-    (HEY, r"50% in 0.0160 secs", "50% in 0.9000 secs"),
-    (AB, r"Requests per second:    4000", "Requests per second:    5000"),
-    (AB, r"Time taken for tests:   0.250", "Time taken for tests:   0.200"),
-    (VEGETA, r'"throughput":500', '"throughput":600'),
-    (VEGETA, r'"200":2500', '"200":2600'),
-]
-
-
-@pytest.mark.parametrize("line, truth, lie", LIES)
-def test_a_figure_that_contradicts_others_is_caught(line: dict[str, Any], truth: str, lie: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool, truth, lie", CASES["lies"])
+def test_a_figure_that_contradicts_others_is_caught(tool: str, truth: str, lie: str, tmp_path: Path) -> None:
+    line = LINES[tool]
     text = changed(output_of(line, 500 if line["rate"] else 4000), truth, lie)
     assert "arithmetic" in causes(judged(tmp_path, line, text))
 
@@ -265,23 +233,9 @@ def with_mean(line: dict[str, Any], factor: float) -> str:
     return changed(output_of(line, 4000), "Average:\t0.0160", f"Average:\t{0.016 * factor:.4f}")
 
 
-MEANS = [
-    (HEY, (1.15, 0.85), []),
-    (HEY, (1.3, 0.7), ["arithmetic"]),
-    # wrk adds samples, so its mean may only be too long.
-    (WRK, (9, 0.85), []),
-    (WRK, (0.7,), ["arithmetic"]),
-    # Connections that are held to a rate may wait.
-    (entry(tool="hey", level="c64r4000"), (0.1,), []),
-    (entry(tool="hey", level="c64r4000"), (1.3,), ["arithmetic"]),
-    # The latencies of wrk are without the handshakes of TLS.
-    (entry(tool="wrk", url="https://127.0.0.1:8443"), (0.69,), []),
-    (entry(tool="hey", url="https://127.0.0.1:8443"), (0.69,), ["arithmetic"]),
-]
-
-
-@pytest.mark.parametrize(("line", "factors", "found"), MEANS)
-def test_littles_law_holds(line: dict[str, Any], factors: tuple[float, ...], found: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked, factors, found", CASES["means"])
+def test_littles_law_holds(asked: dict[str, Any], factors: list[float], found: list[str], tmp_path: Path) -> None:
+    line = entry(**asked)
     for factor in factors:
         assert causes(judged(tmp_path, line, with_mean(line, factor))) == found, factor
 
@@ -294,7 +248,7 @@ def test_against_the_null_server_connections_wait_for_the_tool(cpu_s: float, fou
     assert causes(judged(tmp_path, line, with_mean(line, 0.69), tool=told)) == found
 
 
-@pytest.mark.parametrize("line", [WRK, HEY, AB, VEGETA], ids=lambda line: line["tool"])
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_output_cut_anywhere_is_never_valid(line: dict[str, Any], tmp_path: Path) -> None:
     text = output_of(line, 500 if line["rate"] else 4000).rstrip()
     for share in (0.0, 0.2, 0.5, 0.8, 0.97):
@@ -326,35 +280,16 @@ def test_what_was_not_measured_says_so_first(outcome: str, tmp_path: Path) -> No
     assert not record.valid
 
 
-ASKED = {
-    "wrk": re.compile(r"-t ?(\d+) -c ?(\d+) -d ?(\d+)s?\b"),
-    "ab": re.compile(r"-n (\d+) -c (\d+) "),
-    "hey": re.compile(r"-n (\d+) -c (\d+) "),
-}
-FLAWED = {
-    "wrk": {"mixed-200-500", "resets-every-4th", "timeouts", "refused", "unresolved", "sigint-mid-run"}
-    | {"zero-requests-hang", "hang-every-4th", "closed-without-answer"},
-    "ab": {"length-failures", "mixed-500-other-length", "resets-r", "refused", "timeout-s1", "sigint-mid-run"}
-    | {"redirects-and-errors", "reset-stops-the-run", "refused-r"},
-    "hey": {"mixed-200-500", "refused", "nofile-20", "timeouts-some", "sigint-mid-run", "rounding-n205-c50"}
-    | {"closed-and-hung"},
-}
-
-
-@pytest.mark.parametrize("tool", FLAWED)
+@pytest.mark.parametrize("tool", CASES["flawed"])
 def test_real_outputs_are_judged_as_they_were_made(tool: str, tmp_path: Path) -> None:
     """Every real output of the samples, with the load of its command."""
     flawed = set()
     for command in sorted((SAMPLES / tool).glob("*.cmd")):
-        asked, output = ASKED[tool].search(command.read_text()), command.with_suffix(".txt")
+        asked, output = re.search(CASES["asked"][tool], command.read_text()), command.with_suffix(".txt")
         truth = json.loads(command.with_name(f"{command.stem}.truth.json").read_text())
         if asked is None or truth["format"] != "text":
             continue
-        line = entry(tool=tool) | {"connections": int(asked[2])}
-        if tool == "wrk":
-            line |= {"threads": int(asked[1]), "duration_s": float(asked[3])}
-        else:
-            line |= {"count": int(asked[1]), "duration_s": None}
+        line = entry(tool=tool) | {"duration_s": None} | {name: int(word) for name, word in asked.groupdict().items()}
         if not judged(tmp_path / command.stem, line, output.read_bytes()).valid:
             flawed.add(command.stem)
-    assert flawed == FLAWED[tool]
+    assert flawed == {*CASES["flawed"][tool]}

@@ -14,12 +14,10 @@ from make_run import output_of, services_of, write_measurement, write_run
 
 from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
-from bench.plan.running import UNKNOWN, parse_running
+from bench.plan.running import UNKNOWN
 from bench.records.record import Record
-from bench.run.facts import run_facts_of
 from bench.run.reader import read_run
 from bench.schedule.finished import read_finished, record_step
-from bench.words.own_app import choice_words, server_words
 from bench.words.setup import already_running
 
 NAME = "target-127.0.0.1-8000"
@@ -121,16 +119,6 @@ def test_in_turns_it_is_ranked_by_requests_and_its_cpu_time_is_unknown(tmp_path:
     assert f"| {NAME} | -33 % | 2,000 | – | – |" in report
     assert "**Which server and framework? (Python 3.13, debian)**" in report
     assert "Python unknown" not in report
-
-
-def test_beside_ones_own_app_its_workers_and_python_are_not_made_up() -> None:
-    model = parse_running(str(RUNNING["url"]), owned=False).service().server.model
-    running = {"server": NAME, "python": UNKNOWN, "model": model}
-    services = {"a": {"server": "uvicorn", "python": "3.13"}, NAME: running | {"url": RUNNING["url"]}}
-    facts = run_facts_of({"services": services, "knobs": {"WORKERS": "2"}})
-    assert choice_words(facts, NAME) == f"{NAME} (a server that already runs; its settings are not known here)"
-    assert server_words(facts, NAME) == NAME
-    assert server_words(facts, "a") == "uvicorn", "one Python is not told from an unknown one"
 
 
 @pytest.mark.parametrize("name", ["vary", "target"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,27 +66,19 @@ from bench.words.remarks import (
 GOLDEN = Path(__file__).with_name("golden")
 FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
 CPU, GOODPUT = Metric.CPU, Metric.GOODPUT
+CASES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+
+
+def speeds_of(kind: str) -> Iterator[tuple[str, dict[str, float], Metric]]:
+    """Each case of a kind in tables.toml: its name, speeds and metric."""
+    for case, found in CASES[kind].items():
+        for metric, speeds in found.items():
+            yield case, speeds, Metric[metric]
 
 
 def order() -> Said:
     """The sentence about a whole table."""
-    tables: dict[str, tuple[dict[str, float], Metric]] = {
-        "two are first": ({"granian": 5400, "uvicorn": 5380, "sync": 1000}, CPU),
-        "one is first": ({"granian": 5400, "uvicorn": 4800, "sync": 1000}, CPU),
-        "one is first by requests": ({"a": 5400, "b": 2000, "c": 1000}, GOODPUT),
-        "two are last by requests": ({"a": 5400, "b": 4000, "c": 1000, "d": 1001}, GOODPUT),
-        "two are last": ({"a": 5400, "b": 4000, "c": 1000, "d": 1001}, CPU),
-        "b is not told from either neighbour": ({"a": 1030, "b": 1015, "c": 1000}, CPU),
-        "b is not told from either neighbour by requests": ({"a": 1030, "b": 1015, "c": 1000}, GOODPUT),
-        "three are alike": ({"a": 1010, "b": 1005, "c": 1000}, CPU),
-        "five are alike": (dict.fromkeys("abcde", 1000.0), CPU),
-        "seven are first": (dict.fromkeys("abcdefg", 1000.0) | {"z": 900.0}, CPU),
-        "two are alike": ({"a": 1000, "b": 1010}, CPU),
-        "two differ by a percentage": ({"a": 1000, "b": 1100}, CPU),
-        "two differ by a factor": ({"a": 1000, "b": 1900}, GOODPUT),
-        "two differ by a large factor": ({"a": 100, "b": 1900}, CPU),
-    }
-    found = {case: sentences_of(ranking(speeds, metric)) for case, (speeds, metric) in tables.items()}
+    found = {case: sentences_of(ranking(speeds, metric)) for case, speeds, metric in speeds_of("order")}
     clear = ranking({"a": 1100, "b": 1050, "c": 1000, "d": 500})
     early = replace(clear, look=None, rounds=2)
     return found | {
@@ -224,18 +217,10 @@ def sweeps() -> Said:
         places = settings_of(*texts)
         return [*limits_words(places, [*places], {} if cpus is None else {"SERVER_CPUS": cpus})]
 
-    return {
-        "two values by requests": swept({"THREADS=1": 100, "THREADS=8": 780}),
-        "two values by CPU time": swept({"THREADS=1": 1000, "THREADS=8": 500}, CPU),
-        "two values that are alike": swept({"KEEPALIVE=2": 1000, "KEEPALIVE=5": 1001}),
-        "more stop helping": swept({"WORKERS=1": 100, "WORKERS=2": 195, "WORKERS=4": 196, "WORKERS=16": 194}),
-        "more never help": swept({"WORKERS=1": 100, "WORKERS=2": 100.5, "WORKERS=4": 99.5}),
-        "more cost": swept({"WORKERS=1": 100, "WORKERS=2": 99.9, "WORKERS=4": 80}, CPU),
-        "more help to the last value": swept({"THREADS=16": 800, "THREADS=2": 100, "THREADS=4": 200}),
+    return {case: swept(speeds, metric) for case, speeds, metric in speeds_of("sweeps")} | {
         "a product of two knobs": swept(product),
         "a product of two knobs, and a server that has one": sentences_of(waiting, knobs),
         "a product of two knobs by CPU time": swept(product, CPU),
-        "values that are no numbers": swept({"MY_FLAG=on": 100, "MY_FLAG=off": 200}),
         "one CPU": limits("0", "WORKERS=1", "WORKERS=2"),
         "four CPUs": limits("0-3", "WORKERS=1", "WORKERS=2"),
         "one CPU, and neither workers nor threads": limits("0", "KEEPALIVE=1", "KEEPALIVE=2"),
@@ -246,16 +231,10 @@ def sweeps() -> Said:
 
 def ladders() -> Said:
     """Releases of one package."""
-    speeds = {"27.0.1": 950.0, "9.0": 1000.0, "22.0.0": 1001.0, "23.0.0": 900.0}
     found, places = rungs({"1": 100, "2": 100.1, "3": 200})
     contrasts = tuple(replace(one, verdict="no winner") if one.b == "2" else one for one in found.contrasts)
-    return {
-        "steps by CPU time": sentences_of(*rungs(speeds)),
-        "steps by requests": sentences_of(*rungs({"1": 100, "2": 101, "3": 200}, GOODPUT)),
-        "no step is real": sentences_of(*rungs({"1": 100, "2": 100.1, "3": 100.2})),
+    return {case: sentences_of(*rungs(speeds, metric)) for case, speeds, metric in speeds_of("ladders")} | {
         "a step without a verdict": sentences_of(replace(found, contrasts=contrasts), places),
-        "two releases": sentences_of(*rungs({"1": 100, "2": 200})),
-        "built from a source": sentences_of(*rungs({"1": 100, "2": 101, "2+g1234567": 102})),
     }
 
 
@@ -442,22 +421,7 @@ def test_a_package_that_one_python_lacks_is_no_difference_of_pythons() -> None:
 
 def pairs() -> Said:
     """The difference between two services, as a question."""
-    places = {
-        "sync": place("gunicorn-sync"),
-        "gevent": place("gunicorn-gevent"),
-        "bjoern": place("bjoern"),
-        "sync314": place("gunicorn-sync", python="3.14"),
-        "musl": place("gunicorn-sync", base="alpine"),
-        "bottle": place("gunicorn-sync", "bottle"),
-        "threads1": place("gunicorn-gthread", settings="WORKERS=2 THREADS=1"),
-        "threads8": place("gunicorn-gthread", settings="WORKERS=2 THREADS=8"),
-        "waitress8": place("waitress", settings="WORKERS=2 THREADS=8"),
-        "h11": place("uvicorn-h11", "asgi"),
-        "uvicorn": place("uvicorn", "asgi"),
-        "aiohttp1": place("aiohttp", "aiohttp", package="aiohttp==3.13.5"),
-        "aiohttp314": place("aiohttp", "aiohttp", "3.14", package="aiohttp==3.13.5"),
-        "aiohttp2": place("aiohttp", "aiohttp", package="aiohttp==3.14.5"),
-    }
+    places = {name: place(**facts) for name, facts in CASES["places"].items()}
     asked = (
         *("sync gevent", "sync bjoern", "uvicorn h11", "sync bottle", "sync sync314", "sync musl"),
         *("aiohttp1 aiohttp314", "aiohttp1 aiohttp2", "bjoern bottle", "musl sync314"),

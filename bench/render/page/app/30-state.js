@@ -1,4 +1,4 @@
-/* Keeps filters, picks, sort order and the open row in the URL fragment: a link reproduces the view. */
+/* Keeps filters, picks, sort orders and the open row in the URL fragment: a link reproduces the view. */
 
 const FILTERS = ["server", "framework", "python", "base", "settings", "scenario", "tool"];
 /** What hides rows; each filter may have several values. */
@@ -6,7 +6,7 @@ const SELECTION = [...FILTERS, "find"];
 const OF_EVENTS = ["service", "question"];
 /** The filters of the heat map of events; `event` and `on` name its open cell. */
 const SEVERAL = new Set([...FILTERS, "pick", ...OF_EVENTS]);
-const KEYS = [...SELECTION, "load", "valid", "sort", "open", "pick", ...OF_EVENTS, "event", "on"];
+const KEYS = [...SELECTION, "load", "valid", "sort", "order", "open", "pick", ...OF_EVENTS, "event", "on"];
 const listeners = [];
 let state = read();
 

@@ -11,9 +11,12 @@ function rankings() {
     for (const table of tables) showRanking(table, cells);
     if ((cells || state.pick) && tables.length && !pairs) loadPairs().then(() => pairs && show());
   };
+  if (state.order) for (const table of tables) orderRows(table);
   show();
   onChange((keys) => {
+    if (keys.includes("order")) for (const table of tables) orderRows(table);
     if (isSelection(keys) || keys.includes("pick")) show();
+    else if (keys.includes("order")) for (const table of tables) showRows(table);
   });
 }
 
@@ -41,14 +44,26 @@ function rankingParts(ranking, index) {
     whole: answer.querySelector(".whole"),
     these: make("ul", { class: "findings", "aria-live": "polite", hidden: true }),
     fold: make("details", {}, make("summary", {}, `Findings on all ${rows.length} services`)),
-    sorted: () => showRows(table),
   };
   table.more = make("button", { type: "button", onclick: () => showRows(Object.assign(table, { open: true })) });
   element.parentNode.after(table.more);
   table.whole.after(table.these);
-  for (const [column, head] of heads.entries()) if (column !== table.against) makeSortable(table, head, column);
+  for (const [column, head] of heads.entries()) {
+    if (column === table.against) continue;
+    const name = slug(head.textContent);
+    makeSortable(table, head, column, (down) => change({ order: `${down ? "-" : ""}${name}` }));
+  }
   figure.querySelector("figcaption").append(" Click a name to compare with it.");
   return table;
+}
+
+/** Sorts by the column that the address names: all rankings have the same ones. */
+function orderRows(table) {
+  const [, down, name] = /^(-?)(.*)$/.exec(state.order ?? "");
+  const column = table.heads.findIndex((head) => slug(head.textContent) === name);
+  if (column >= 0) return sortRows(table, column, Boolean(down));
+  for (const head of table.heads) head.removeAttribute("aria-sort");
+  table.body.append(...table.rows);
 }
 
 function showRanking(table, cells) {

@@ -73,26 +73,30 @@ function filterTable({ figure, title, heads, rows }) {
   figure.hidden = title.split(/[\s,:]+/).some(isFilteredOut) || (rows.length > 0 && !left);
 }
 
-function makeSortable(table, head, index) {
+/** Makes a column sortable by its head; `choose` is told whether the order is to be descending. */
+function makeSortable(table, head, index, choose = (down) => sortRows(table, index, down)) {
   const name = head.textContent;
   const button = make("button", { type: "button" }, name);
   head.replaceChildren(button);
   button.addEventListener("click", () => {
     const orders = head.dataset.first ? ["descending", "ascending"] : ["ascending", "descending"];
-    const down = orders[head.getAttribute("aria-sort") === orders[0] ? 1 : 0] === "descending";
-    for (const one of table.heads) one.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const keys = new Map(table.rows.map((row) => [row, sortKey(row.cells[index].textContent)]));
-    const order = table.rows.slice().sort((a, b) => {
-      const [one, other] = [keys.get(a), keys.get(b)];
-      // Cells without a number come last in either direction.
-      if (one === null && other === null)
-        return (down ? -1 : 1) * natural(a.cells[index].textContent, b.cells[index].textContent);
-      if (one === null || other === null) return one === null ? 1 : -1;
-      return (down ? -1 : 1) * (one - other);
-    });
-    table.body.append(...order);
-    table.sorted?.();
-    announce(`${table.title}, sorted by ${name}, ${down ? "descending" : "ascending"}`);
+    const order = orders[head.getAttribute("aria-sort") === orders[0] ? 1 : 0];
+    choose(order === "descending");
+    announce(`${table.title}, sorted by ${name}, ${order}`);
   });
+}
+
+function sortRows(table, index, down) {
+  for (const head of table.heads) head.removeAttribute("aria-sort");
+  table.heads[index].setAttribute("aria-sort", down ? "descending" : "ascending");
+  const keys = new Map(table.rows.map((row) => [row, sortKey(row.cells[index].textContent)]));
+  const order = table.rows.slice().sort((a, b) => {
+    const [one, other] = [keys.get(a), keys.get(b)];
+    // Cells without a number come last in either direction.
+    if (one === null && other === null)
+      return (down ? -1 : 1) * natural(a.cells[index].textContent, b.cells[index].textContent);
+    if (one === null || other === null) return one === null ? 1 : -1;
+    return (down ? -1 : 1) * (one - other);
+  });
+  table.body.append(...order);
 }

@@ -17,7 +17,7 @@ from turns_runs import record
 
 from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
 from bench.records.record import Record
-from bench.render.alone import CLOSED_LOOP, OPEN_LOOP
+from bench.render.alone import note
 from bench.tools.send_lag import SHARES, Attack, latency_facts, quantile
 
 MS = 1_000_000
@@ -146,10 +146,10 @@ def test_every_percentile_of_a_closed_loop_stands_under_these_words(tmp_path: Pa
     loads = (("wrk", "c64"), ("hey", "c64"), ("ab", "c16n1000"), ("vegeta", "r2000"))
     lines = plan_lines(("aiohttp", "json", *load) for load in loads)
     report = report_of(write_measured(tmp_path, lines, 2000))
-    assert report.count(CLOSED_LOOP) == report.count(OPEN_LOOP) == 1
-    assert report.index(CLOSED_LOOP) < report.index("### json, measured alone")
+    assert report.count(note("closed_loop")) == report.count(note("open_loop")) == 1
+    assert report.index(note("closed_loop")) < report.index("### json, measured alone")
     write_run(tmp_path, lines[-1:])
-    assert CLOSED_LOOP not in report_of(tmp_path)
+    assert note("closed_loop") not in report_of(tmp_path)
 
 
 HOSTILE = [

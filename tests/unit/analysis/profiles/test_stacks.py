@@ -9,10 +9,9 @@ from text_files import written
 
 from bench.analysis.profiles.stacks import (
     NO_PYTHON,
-    package_counts,
+    innermost_counts,
     package_shares,
     parse_stacks,
-    self_counts,
     worker_cpu_shares,
 )
 from bench.cli.matrix import profile_compose_verb
@@ -32,11 +31,9 @@ process 9:"sh -c a; b" 1
 
 def test_samples_go_to_the_innermost_function_whatever_its_line() -> None:
     counts = {"app.py:burn": 75, "json/encoder.py:json": 20, "flask/app.py:app": 4, NO_PYTHON: 1}
-    assert self_counts(parse_stacks(TEXT)) == counts | {"<frozen importlib._bootstrap>:<lambda>": 2}
-
-
-def test_and_to_its_package() -> None:
-    packages = package_counts(parse_stacks(TEXT))
+    found = innermost_counts(parse_stacks(TEXT), "label")
+    assert found == counts | {"<frozen importlib._bootstrap>:<lambda>": 2}
+    packages = innermost_counts(parse_stacks(TEXT), "package")
     assert (packages["app.py"], packages["flask"]) == (75, 4)
 
 

@@ -85,4 +85,4 @@ def test_the_report_has_a_table_of_processes(tmp_path: Path) -> None:
 
 def test_a_record_keeps_its_settings_and_processes() -> None:
     made = used(1.5, 0.5, settings=Settings({"WORKERS": "2"}))
-    assert from_line(to_line(made)) == made
+    assert from_line(to_line(made), Record) == made

@@ -1,0 +1,1 @@
+"""Clients that give up on slow responses, beside health checks."""
