@@ -91,10 +91,10 @@ class Streams(Tool):
         words = ["streams", sent.kind]
         if sent.kind == "sse":
             words += [] if load.open_loop else ["-open", whole("connections", load.connections)]
-            words += ["-events", str(sent.events), "-gap", f"{sent.gap_ms}ms"]
+            words += ["-events", whole("number of events", sent.events), "-gap", f"{sent.gap_ms or 0}ms"]
         else:
             words += ["-connections", whole("connections", load.connections or CONNECTIONS)]
-            words += ["-size", str(sent.size), *(["-deflate"] if sent.deflate else [])]
+            words += ["-size", whole("size", sent.size), *(["-deflate"] if sent.deflate else [])]
         words += ["-rate", whole("rate", load.rate)] if load.open_loop else []
         words += ["-duration", f"{plain(load.duration_s)}s", "-timeout", f"{plain(load.timeout_s)}s"]
         return Command((*words, *(word for line in load.headers for word in ("-header", line)), load.url))
