@@ -101,7 +101,7 @@ def grid_figures(text: RankingText, grid: Grid) -> list[GridFigures]:
             return GridCell(service, words, known.get(service, 0) / (max(known.values()) or 1), marks.get(service, ""))
 
         lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
-        return GridFigures(column.per(ranking.unit).name, tuple(lines)) if known else None
+        return GridFigures(column.per(text.ranking.unit).name, tuple(lines)) if known else None
 
     return [made for column in (REQUESTS, CPU, MEMORY) if (made := figures_of(column))]
 
