@@ -79,7 +79,8 @@ class Streams(Tool):
             return "streams runs for a time, not for a number of messages"
         if not load.keepalive:
             return "streams keeps its connections open"
-        return "streams takes connections or a rate, not both" if load.connections and load.rate else None
+        neither = (load.connections is None) == (load.rate is None)
+        return "streams takes connections or a rate (c16, r50)" if neither else None
 
     def version(self) -> str:
         """It is a part of this project."""
