@@ -170,6 +170,7 @@ def folder_of(scenario: str) -> str:
 def write_load_files(run: Path, scenario: str, targets: Sequence[Target]) -> None:
     """Write the files of a scenario with these requests."""
     folder = run / folder_of(scenario)
+    folder.mkdir(parents=True, exist_ok=True)
     for number, target in enumerate(targets, 1):
         if target.body is not None:
             write_file(folder / f"body-{number}", target.body)

@@ -36,7 +36,7 @@ load own_app
 	echo "$output"
 	[[ $output == *"ab sends one request again and again: it cannot mix 4 targets"* && $output == *"mix  vegeta  r50"* ]]
 	run scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --tool wrk,ab,hey --scenario picture --level 16 --server waitress --dry-run
-	[[ $output == *"ab "*"/picture/body-1 -T multipart/form-data"* && $output == *"hey "*"-T multipart"* && $output == *requests.lua* ]]
+	[[ $output == *"ab "*"/picture/body-1 -T 'multipart/form-data; boundary=shop'"* && $output == *"hey "*"-T 'multipart"* && $output == *requests.lua* ]]
 }
 
 @test "missing files and forbidden settings are refused before anything is built" {

@@ -53,10 +53,12 @@ refused() {
 	local name
 	# shellcheck disable=SC2016
 	for name in -y ../.. '' '$(touch pwned)' $'x\ny'; do
-		[[ ! $name ]] || refused "unknown run " "$clone/scripts/matrix.sh" --resume "$name"
+		[[ $name == -* || ! $name ]] || refused "unknown run " "$clone/scripts/matrix.sh" --resume "$name"
 		[[ $name == -* || ! $name ]] || refused "unknown run " "$clone/scripts/report.sh" "$name"
 		refused "unknown run " "$clone/scripts/export.sh" csv "$name"
 	done
+	refused "--resume needs the name of a run" "$clone/scripts/matrix.sh" --resume -y
+	refused "unknown run " "$clone/scripts/matrix.sh" --resume=-y
 	refused "cannot resume '" "$clone/scripts/matrix.sh" --resume "$named"
 	refused "cannot resume '" "$clone/scripts/matrix.sh" --resume results/-x
 }
