@@ -127,7 +127,9 @@ def load_windows(step: Step) -> None:
     if windows and not windows[0][0].held:
         step.of_each(step.left(windows[0]), prepare)
     for window in windows:
-        if not window[0].held:
+        if not window[0].stopped:
+            if window[0].held:
+                step.of_each(step.left(window), prepare)
             if rated := step.left(window):
                 rng = random.Random(f"{facts.seed} {rated[0].id}")
                 load_at_rate(step, rated, counters, rng, shared, freezer=freezer)
@@ -212,8 +214,10 @@ def _load_window(
             quiet = (kind.quiet_s(response_s, measurement.connections or 1), kind.quiet_s(response_s, 1))
             frozen = TOOLS[measurement.tool].ends_frozen and not measurement.url
             rest = max(kind.rest_s(load.response), rests_s.get(measurement.service, 0.0))
+            opening = load.response.opening_bytes if load.response else 0
+            seconds = seconds_for(measurement, rate)
             runners.append(
-                Runner(measurement.service, tool, load.peer, *quiet, seconds_for(measurement, rate), frozen, rest)
+                Runner(measurement.service, tool, load.peer, *quiet, seconds, frozen, rest, opening, kind.quiet)
             )
         began, clock = time.time_ns(), time.monotonic_ns()
         turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))

@@ -122,8 +122,13 @@ class Measurement:
 
     @property
     def held(self) -> bool:
-        """Whether its load pauses while other services have their turn."""
+        """Whether it is one of a table's windows."""
         return self.mode == "turns"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its load pauses while other services have their turn; what has a pace is loaded side by side."""
+        return self.held and not self.exchange.paced_s
 
     @property
     def in_block(self) -> bool:

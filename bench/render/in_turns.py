@@ -27,6 +27,7 @@ from bench.words.latency import notes as latency_notes
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
 from bench.words.remarks import SIGNS, waits_words
+from bench.words.units import in_units
 
 # Rankings: from the best service to the worst, with tiers.
 
@@ -35,7 +36,7 @@ def ranking_table(text: RankingText) -> Table:
     """A row for each service."""
     ranking = text.ranking
     columns = [one.in_report() for one in ranking_columns(text, text.name) if one.report]
-    title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
+    title = f"{_load(ranking)}: {in_units(ranking.metric, ranking.unit)}, {plural(ranking.rounds, 'round')}"
     latency = [words for one in ranking.latencies for words in latency_notes(one, text.labels)]
     notes = (*_undecided(ranking), *systematic_words(ranking), *text.beside, *latency)
     return table_of(title, columns, ranking.rows, notes)
@@ -100,7 +101,7 @@ def grid_figures(text: RankingText, grid: Grid) -> list[GridFigures]:
             return GridCell(service, words, known.get(service, 0) / (max(known.values()) or 1), marks.get(service, ""))
 
         lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
-        return GridFigures(column.name, tuple(lines)) if known else None
+        return GridFigures(column.per(text.ranking.unit).name, tuple(lines)) if known else None
 
     return [made for column in (REQUESTS, CPU, MEMORY) if (made := figures_of(column))]
 
@@ -160,9 +161,12 @@ def _ladder(text: RankingText, ladder: Ladder) -> tuple[Table, LadderPicture]:
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
     columns: list[Column[str]] = [
         Column("release", lambda name: versions[name], left=True),
-        Column(REQUESTS.name, lambda name: REQUESTS.whole(rows[name])),
-        Column(CPU.name, lambda name: CPU.whole(rows[name])),
-        Column(column_name(ranking.metric, "the one above"), lambda name: written(steps.get(name), changed)),
+        Column(REQUESTS.per(ranking.unit).name, lambda name: REQUESTS.whole(rows[name])),
+        Column(CPU.per(ranking.unit).name, lambda name: CPU.whole(rows[name])),
+        Column(
+            in_units(column_name(ranking.metric, "the one above"), ranking.unit),
+            lambda name: written(steps.get(name), changed),
+        ),
         Column("verdict", lambda name: written(steps.get(name), lambda step: step.verdict), left=True),
         Column("remarks", lambda name: text.notes[name] or NOTHING, left=True, optional=True),
     ]
@@ -178,7 +182,7 @@ def _ladder_picture(
     known = {row.service: figure for row in rows if (figure := row.cpu_us if cpu else row.goodput) is not None}
     changes = [place for place, pair in enumerate(pairwise(known), 1) if ranking.apart(*pair)]
     numbers = ", ".join(f"{place} is {versions[name]}" for place, name in enumerate(known, 1))
-    what = "CPU µs per request" if cpu else "requests/s"
+    what = in_units("CPU µs per request" if cpu else "requests/s", ranking.unit)
     words = f"{what}; {numbers}. Thick line: average between confirmed changes."
     return ladder_picture(title, words, [*known.values()], changes)
 

@@ -90,7 +90,7 @@ def _after_step(folder: Path, source: Run, state: RunState, screen: Screen, at: 
     mine = journal.append(source, step)
     if events := journal.events(source, step):
         return _behind(state, event_status(events), screen)
-    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)]), screen)
+    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)], source.facts), screen)
 
 
 def _choose(folder: Path, state: RunState, screen: Screen) -> tuple[int, RunState]:
