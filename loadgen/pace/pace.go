@@ -3,7 +3,6 @@
 package pace
 
 import (
-	"encoding/binary"
 	"os"
 	"time"
 
@@ -12,8 +11,9 @@ import (
 
 // Timer waits for one point in time after the other.
 type Timer struct {
-	file *os.File
-	fd   int
+	file     *os.File
+	fd       int
+	expiries [8]byte
 }
 
 // NewTimer makes a timer of the kernel.
@@ -22,7 +22,7 @@ func NewTimer() (*Timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Timer{os.NewFile(uintptr(fd), "timer"), fd}, nil
+	return &Timer{file: os.NewFile(uintptr(fd), "timer"), fd: fd}, nil
 }
 
 // Until returns at this time, or at once if it has passed.
@@ -35,5 +35,12 @@ func (t *Timer) Until(due time.Time) error {
 	if err := unix.TimerfdSettime(t.fd, 0, &once, nil); err != nil {
 		return err
 	}
-	return binary.Read(t.file, binary.NativeEndian, new(uint64))
+	_, err := t.file.Read(t.expiries[:])
+	return err
 }
+
+// Stop ends a wait, and each that would follow, with os.ErrDeadlineExceeded.
+func (t *Timer) Stop() error { return t.file.SetReadDeadline(time.Unix(1, 0)) }
+
+// Close gives the timer back to the kernel.
+func (t *Timer) Close() error { return t.file.Close() }

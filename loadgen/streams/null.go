@@ -6,44 +6,54 @@ import (
 	"time"
 
 	"github.com/lxzan/gws"
+
+	"loadgen/pace"
 )
 
-const mostEvents = 100_000
+const mostEvents, mostGap = 100_000, 1000
 
-// serveNull serves what the services serve, as quickly as this program can: it shows what the client is able to load.
-func serveNull(listen string) {
-	upgrader := gws.NewUpgrader(&nullEcho{}, &gws.ServerOption{
+// nullServer serves what services serve, as quickly as this program can: it shows what the client is able to load.
+func nullServer() http.Handler {
+	server := http.NewServeMux()
+	upgrader := gws.NewUpgrader(nullEcho{}, &gws.ServerOption{
 		PermessageDeflate: gws.PermessageDeflate{Enabled: true, ServerContextTakeover: true, ClientContextTakeover: true},
 	})
-	http.HandleFunc("GET /ws/echo", func(response http.ResponseWriter, request *http.Request) {
+	server.HandleFunc("GET /ws/echo", func(response http.ResponseWriter, request *http.Request) {
 		if socket, err := upgrader.Upgrade(response, request); err == nil {
 			go socket.ReadLoop()
 		}
 	})
-	http.HandleFunc("GET /sse", func(response http.ResponseWriter, request *http.Request) {
-		count, err := strconv.Atoi(request.FormValue("count"))
-		gap, wrongGap := strconv.Atoi(request.FormValue("gap"))
-		if err != nil || wrongGap != nil || count < 1 || count > mostEvents || gap < 0 || gap > 1000 {
-			http.Error(response, "count and gap (in ms) are whole numbers", http.StatusBadRequest)
+	server.HandleFunc("GET /sse/{count}/{gap}", func(response http.ResponseWriter, request *http.Request) {
+		count := min(max(wholeNumber(request.PathValue("count"), 1), 1), mostEvents)
+		gap := time.Duration(min(max(wholeNumber(request.PathValue("gap"), 0), 0), mostGap)) * time.Millisecond
+		timer, err := pace.NewTimer()
+		if err != nil {
+			http.Error(response, err.Error(), http.StatusInternalServerError)
 			return
 		}
+		defer timer.Close()
 		response.Header().Set("Content-Type", "text/event-stream")
 		response.Header().Set("Cache-Control", "no-store")
-		flush := http.NewResponseController(response)
-		began := time.Now()
+		flush := http.NewResponseController(response).Flush
+		began, event := time.Now(), []byte(nil)
 		for number := range count {
-			if gap > 0 {
-				time.Sleep(time.Until(began.Add(time.Duration(number*gap) * time.Millisecond)))
-			}
-			if _, err := response.Write([]byte(eventOf(number))); err != nil {
+			event = appendEvent(event[:0], number)
+			if gap > 0 && timer.Until(began.Add(time.Duration(number)*gap)) != nil {
 				return
 			}
-			if gap > 0 && flush.Flush() != nil {
+			if _, err := response.Write(event); err != nil || gap > 0 && flush() != nil {
 				return
 			}
 		}
 	})
-	check(http.ListenAndServe(listen, nil))
+	return server
+}
+
+func wholeNumber(text string, otherwise int) int {
+	if number, err := strconv.Atoi(text); err == nil {
+		return number
+	}
+	return otherwise
 }
 
 type nullEcho struct{ gws.BuiltinEventHandler }

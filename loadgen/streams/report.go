@@ -1,16 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"log"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Longest and shortest time that a histogram tells apart, and its significant digits.
+// The shortest and longest time that a histogram tells apart, in ns, and its significant digits.
 const (
 	shortest = int64(time.Microsecond)
 	longest  = int64(time.Minute)
@@ -30,23 +28,25 @@ func newTimes() *Times {
 // Record adds a time. What is out of range counts as the nearest time in it: it must not be missing from a percentile.
 func (t *Times) Record(elapsed time.Duration) {
 	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if err := t.histogram.RecordValue(min(max(int64(elapsed), shortest), longest)); err != nil {
-		log.Fatal(program, ": ", err)
+	err := t.histogram.RecordValue(min(max(int64(elapsed), shortest), longest))
+	t.mutex.Unlock()
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 
-// Summary is a histogram in the report, in seconds; V2 is the histogram itself (HdrHistogram V2, compressed, base64).
+// Summary is a histogram in the report, in seconds; V2 is the histogram itself (HdrHistogram V2, compressed, base64, in ns).
 type Summary struct {
-	Count int64              `json:"count"`
-	Mean  float64            `json:"mean"`
-	Max   float64            `json:"max"`
-	At    map[string]float64 `json:"percentiles"`
-	V2    string             `json:"v2"`
+	Count       int64              `json:"count"`
+	Mean        float64            `json:"mean"`
+	Max         float64            `json:"max"`
+	Percentiles map[string]float64 `json:"percentiles"`
+	V2          string             `json:"v2"`
 }
 
 var percentiles = map[string]float64{"p50": 50, "p75": 75, "p90": 90, "p99": 99, "p99.9": 99.9}
 
+// summary is null if no time was recorded.
 func (t *Times) summary() *Summary {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -54,17 +54,19 @@ func (t *Times) summary() *Summary {
 		return nil
 	}
 	encoded, err := t.histogram.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	check(err)
+	if err != nil {
+		log.Fatal(err)
+	}
 	at := map[string]float64{}
 	for name, percentile := range percentiles {
 		at[name] = float64(t.histogram.ValueAtQuantile(percentile)) / 1e9
 	}
 	return &Summary{
-		Count: t.histogram.TotalCount(),
-		Mean:  t.histogram.Mean() / 1e9,
-		Max:   float64(t.histogram.Max()) / 1e9,
-		At:    at,
-		V2:    string(encoded),
+		Count:       t.histogram.TotalCount(),
+		Mean:        t.histogram.Mean() / 1e9,
+		Max:         float64(t.histogram.Max()) / 1e9,
+		Percentiles: at,
+		V2:          string(encoded),
 	}
 }
 
@@ -81,15 +83,12 @@ type Report struct {
 	Times      map[string]*Summary `json:"times"`
 }
 
-// Streams counts streams of events: each that was due has begun or been refused, and has ended whole, early, or not at all.
+// Streams counts streams of events. Each that was due was refused (errors `connect` and `status`), is complete, was cut
+// (with an error), or was open at the end; `begun`: those whose response began as agreed.
 type Streams struct {
 	Due      int64 `json:"due"`
 	Begun    int64 `json:"begun"`
 	Complete int64 `json:"complete"`
 	Cut      int64 `json:"cut"`
 	Open     int64 `json:"open"`
-}
-
-func (r *Report) print() {
-	check(json.NewEncoder(os.Stdout).Encode(r))
 }

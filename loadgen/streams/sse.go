@@ -1,186 +1,228 @@
 package main
 
 import (
-	"bufio"
+	"compress/gzip"
 	"context"
-	"encoding/json"
+	"crypto/tls"
+	"errors"
 	"flag"
 	"io"
+	"mime"
 	"net/http"
-	"strconv"
-	"strings"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-const longestLine = 1 << 20
-
 // EventStreams is a load of streams of server-sent events, each with the same number of events, a fixed time apart.
 //
 // With a rate, streams begin on a schedule, however many are open; without, a fixed number of them is open at any time.
+// When the time is over, no stream begins any more. With a rate, the open ones are let to their end, because of the last
+// ones, too, the first event counts, however late it is; without, they are cut.
 type EventStreams struct {
 	*Load
-	open     int
-	events   int
-	gap      time.Duration
-	streams  struct{ due, begun, complete, cut, open atomic.Int64 }
-	late     *Times
-	longest  *Times
-	stream   *Times
-	client   *http.Client
-	encoding sync.Map
+	concurrent int
+	events     int
+	gap        time.Duration
+	request    *http.Request
+	transport  *http.Transport
+	due        atomic.Int64
+	begun      atomic.Int64
+	complete   atomic.Int64
+	cut        atomic.Int64
+	open       atomic.Int64
+	late       *Times
+	longestGap *Times
+	stream     *Times
 }
 
-func eventStreamsOf(flags *flag.FlagSet, load *Load) func() *Report {
-	e := &EventStreams{Load: load, late: newTimes(), longest: newTimes(), stream: newTimes()}
-	flags.IntVar(&e.open, "open", 1, "number of streams that are open at any time, without -rate")
+func eventStreamsOf(flags *flag.FlagSet, load *Load) func() (*Report, error) {
+	e := &EventStreams{Load: load, late: newTimes(), longestGap: newTimes(), stream: newTimes()}
+	flags.IntVar(&e.concurrent, "open", 1, "without -rate: number of streams that are open at any time")
 	flags.IntVar(&e.events, "events", 1, "events of a stream")
 	flags.DurationVar(&e.gap, "gap", 0, "time between two events; 0: as soon as possible")
 	return e.run
 }
 
-func (e *EventStreams) run() *Report {
-	e.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1 << 14, DisableCompression: true}}
-	var running sync.WaitGroup
-	begin := func(due time.Time) {
-		defer running.Done()
-		e.streams.due.Add(1)
-		e.read(due)
+func (e *EventStreams) run() (*Report, error) {
+	address, err := url.Parse(e.url)
+	if err != nil {
+		return nil, err
 	}
+	if address.Scheme != "http" && address.Scheme != "https" || e.concurrent < 1 || e.events < 1 || e.gap < 0 {
+		return nil, errors.New("sse takes an http:// or https:// URL, and at least one open stream and event")
+	}
+	e.request = &http.Request{Method: http.MethodGet, URL: address, Host: e.header.Get("Host"), Header: e.header}
+	if e.header.Get("Accept") == "" {
+		e.header.Set("Accept", "text/event-stream")
+	}
+	e.transport = &http.Transport{
+		// No more than is asked for with -header, and nothing of it is hidden.
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    1 << 14,
+		MaxResponseHeaderBytes: 1 << 16,
+		ReadBufferSize:         1 << 14,
+		// As the other load tools: no certificate is verified. It also keeps to HTTP/1.1, by Go's rule for own settings.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+	}
+	defer e.transport.CloseIdleConnections()
+	var reading sync.WaitGroup
 	if e.rate > 0 {
-		// Streams that are open at the end are let to their end: of the last ones, too, all events count.
-		patient, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		scheduled := e.done
-		e.eachDue(func(number int64) { running.Add(1); go begin(e.due(number)) })
-		go func() {
-			<-scheduled.Done()
-			time.Sleep(e.timeout + 2*time.Duration(e.events)*e.gap)
-			cancel()
-		}()
-		e.done = patient
+		err = e.onSchedule(&reading)
 	} else {
-		for range e.open {
-			running.Add(1)
-			go func() {
-				defer running.Done()
-				for e.done.Err() == nil {
-					running.Add(1)
-					begin(time.Now())
-				}
-			}()
-		}
+		e.alwaysOpen(&reading)
 	}
-	running.Wait()
-
-	report := &Report{Kind: "sse", Negotiated: map[string]int64{}, Times: map[string]*Summary{
-		"late": e.late.summary(), "longest_gap": e.longest.summary(), "stream": e.stream.summary(),
-	}}
-	e.encoding.Range(func(name, count any) bool {
-		report.Negotiated[name.(string)] = count.(*atomic.Int64).Load()
-		return true
-	})
-	report.Streams = &Streams{
-		Due: e.streams.due.Load(), Begun: e.streams.begun.Load(), Complete: e.streams.complete.Load(),
-		Cut: e.streams.cut.Load(), Open: e.streams.open.Load(),
-	}
-	return report
+	reading.Wait()
+	return &Report{
+		Kind: "sse",
+		Streams: &Streams{
+			Due: e.due.Load(), Begun: e.begun.Load(), Complete: e.complete.Load(), Cut: e.cut.Load(), Open: e.open.Load(),
+		},
+		Times: map[string]*Summary{
+			"late": e.late.summary(), "longest_gap": e.longestGap.summary(), "stream": e.stream.summary(),
+		},
+	}, err
 }
 
-// read reads one stream to its end. `latency` is the time from when it was due to its first event.
-func (e *EventStreams) read(due time.Time) {
-	ctx, cancel := context.WithCancel(e.done)
+func (e *EventStreams) alwaysOpen(reading *sync.WaitGroup) {
+	defer e.start()()
+	for range e.concurrent {
+		reading.Add(1)
+		go func() {
+			defer reading.Done()
+			for e.scheduled.Err() == nil {
+				if !e.read(e.scheduled, time.Now()) {
+					pause(e.scheduled)
+				}
+			}
+		}()
+	}
+	<-e.scheduled.Done()
+	e.elapsed = time.Since(e.began)
+	reading.Wait()
+}
+
+func (e *EventStreams) onSchedule(reading *sync.WaitGroup) error {
+	patient, end := context.WithCancel(e.interrupted)
+	defer end()
+	defer e.start()()
+	err := e.eachDue(func(_ int64, due time.Time) {
+		reading.Add(1)
+		go func() {
+			defer reading.Done()
+			e.lag.Record(time.Since(due))
+			e.read(patient, due)
+		}()
+	})
+	e.elapsed = time.Since(e.began)
+	last := e.clock.watch(end)
+	defer last.forget()
+	last.start(e.timeout + 2*time.Duration(e.events)*e.gap)
+	reading.Wait()
+	return err
+}
+
+// read reads one stream to its end, or until the context is done; false: it failed.
+func (e *EventStreams) read(until context.Context, due time.Time) bool {
+	e.due.Add(1)
+	ctx, cancel := context.WithCancel(until)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url, nil)
-	check(err)
-	request.Header.Set("Accept", "text/event-stream")
-	// An event that does not come in time ends the stream.
-	watchdog := time.AfterFunc(e.timeout, func() { e.errors[timeout].Add(1); cancel() })
-	defer watchdog.Stop()
-	response, err := e.client.Do(request)
-	if err != nil {
-		if ctx.Err() == nil {
-			e.errors[connect].Add(1)
+	var late atomic.Bool
+	watch := e.clock.watch(func() { late.Store(true); cancel() })
+	defer watch.forget()
+	watch.start(e.timeout)
+
+	fail := func(kind int, err error) bool {
+		switch {
+		case late.Load():
+			e.errors[timeout].Add(1)
+			e.cut.Add(1)
+		case err != nil && until.Err() != nil:
+			e.open.Add(1)
+		case kind == connect || kind == status:
+			e.errors[kind].Add(1)
+		default:
+			e.errors[kind].Add(1)
+			e.cut.Add(1)
 		}
-		return
+		return false
+	}
+	response, err := e.transport.RoundTrip(e.request.WithContext(ctx))
+	if err != nil {
+		return fail(connect, err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		e.errors[status].Add(1)
-		return
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	encoding := response.Header.Get("Content-Encoding")
+	if response.StatusCode != http.StatusOK || media != "text/event-stream" || encoding != "" && encoding != "gzip" {
+		return fail(status, nil)
 	}
-	count, _ := e.encoding.LoadOrStore(response.Header.Get("Content-Encoding"), new(atomic.Int64))
-	count.(*atomic.Int64).Add(1)
-
-	e.streams.begun.Add(1)
-	var first, last time.Time
-	var gap time.Duration
-	seen := 0
-	events := bufio.NewScanner(counted{response.Body, &e.bytes})
-	events.Buffer(nil, longestLine)
-	data, whole := "", false
-	for events.Scan() {
-		line := strings.TrimSuffix(events.Text(), "\r")
-		if rest, ok := strings.CutPrefix(line, "data:"); ok {
-			data, whole = strings.TrimPrefix(rest, " "), true
-			continue
+	e.negotiated.add(encoding)
+	e.begun.Add(1)
+	body := io.Reader(counted{response.Body, &e.bytes})
+	if encoding == "gzip" {
+		if body, err = gzip.NewReader(body); err != nil {
+			return fail(read, err)
 		}
-		// Comments keep a connection open; other fields say nothing about the order.
-		if line != "" || !whole {
-			continue
+	}
+
+	var sequence Sequence
+	// began: when the first event was sent, as far as one can tell from the first that came.
+	var began, last time.Time
+	var gap time.Duration
+	seen, misread := 0, int64(0)
+	events := newEvents(body)
+	for {
+		data, ok := events.next()
+		if !ok {
+			break
 		}
 		now := time.Now()
-		whole = false
-		watchdog.Reset(e.timeout + e.gap)
+		kind := wrong
 		number, ok := numberOfEvent(data)
-		switch {
-		case !ok:
-			e.errors[wrong].Add(1)
-			continue
-		case number < seen:
-			e.errors[doubled].Add(1)
-			continue
-		case number > seen:
-			e.errors[missing].Add(int64(number - seen))
+		if ok {
+			kind = sequence.take(number, int64(e.events))
 		}
-		seen = number + 1
+		if kind != right {
+			e.errors[kind].Add(1)
+			if kind == wrong {
+				misread++
+			}
+			continue
+		}
+		watch.start(e.timeout + e.gap)
 		e.units.Add(1)
-		if first.IsZero() {
-			first = now
-			e.latency.Record(now.Sub(due))
+		after := time.Duration(number) * e.gap
+		if seen++; seen == 1 {
+			began = now.Add(-after)
+			if number == 0 {
+				e.latency.Record(now.Sub(due))
+			}
 		} else {
 			gap = max(gap, now.Sub(last))
-		}
-		if e.gap > 0 {
-			e.late.Record(now.Sub(first.Add(time.Duration(number) * e.gap)))
+			if e.gap > 0 {
+				e.late.Record(now.Sub(began) - after)
+			}
 		}
 		last = now
 	}
-	switch {
-	case seen == e.events && events.Err() == nil:
-		e.streams.complete.Add(1)
-		e.stream.Record(last.Sub(due))
-	case e.done.Err() != nil:
-		e.streams.open.Add(1)
-	default:
-		e.streams.cut.Add(1)
-		e.errors[read].Add(1)
-	}
+	watch.stop()
 	if seen > 1 {
-		e.longest.Record(gap)
+		e.longestGap.Record(gap)
 	}
-}
-
-// numberOfEvent is the member "n" of an event's data, which is a JSON object.
-func numberOfEvent(data string) (int, bool) {
-	var event struct {
-		N *int `json:"n"`
+	if err := events.err(); err != nil {
+		return fail(read, err)
 	}
-	if err := json.Unmarshal([]byte(data), &event); err != nil || event.N == nil {
-		return 0, false
+	if absent := sequence.missing(int64(e.events)); absent > 0 {
+		// A wrong event is in the place of another one.
+		e.errors[missing].Add(max(0, absent-misread))
+		e.cut.Add(1)
+		return false
 	}
-	return *event.N, *event.N >= 0
+	e.complete.Add(1)
+	e.stream.Record(last.Sub(due))
+	return true
 }
 
 // counted counts the bytes of a body.
@@ -193,8 +235,4 @@ func (c counted) Read(into []byte) (int, error) {
 	n, err := c.Reader.Read(into)
 	c.bytes.Add(int64(n))
 	return n, err
-}
-
-func eventOf(number int) string {
-	return `data: {"n":` + strconv.Itoa(number) + `,"token":" benchmark"}` + "\n\n"
 }
