@@ -14,20 +14,26 @@ func TestUntilIsPreciserThanGosTimers(t *testing.T) {
 	}
 	defer timer.Close()
 	const waits, apart = 200, 500 * time.Microsecond
-	began, early, late := time.Now(), 0, 0
-	for i := range waits {
-		due := began.Add(time.Duration(i) * apart)
-		if err := timer.Until(due); err != nil {
-			t.Fatal(err)
-		}
-		if after := time.Since(due); after < 0 {
-			early++
-		} else if after > apart {
-			late++
+	late := waits
+	// In the first tries, the machine may be busy.
+	for try := 0; try < 3 && late > waits/10; try++ {
+		late = 0
+		began := time.Now()
+		for i := range waits {
+			due := began.Add(time.Duration(i) * apart)
+			if err := timer.Until(due); err != nil {
+				t.Fatal(err)
+			}
+			switch after := time.Since(due); {
+			case after < 0:
+				t.Fatalf("it came %v early", -after)
+			case after > apart:
+				late++
+			}
 		}
 	}
-	if early > 0 || late > waits/2 {
-		t.Errorf("of %d waits, %d ended early and %d more than %v late", waits, early, late, apart)
+	if late > waits/2 {
+		t.Errorf("%d of %d waits ended more than %v late", late, waits, apart)
 	}
 }
 
