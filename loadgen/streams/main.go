@@ -158,11 +158,12 @@ func run(interrupted context.Context, arguments []string) (*Report, error) {
 	return report, nil
 }
 
-// start begins the load's time. The caller ends it.
+// start begins the load's time. The caller ends it. It is no deadline: an operation that ends with one may fail before it is over.
 func (l *Load) start() context.CancelFunc {
-	scheduled, cancel := context.WithTimeout(l.interrupted, l.duration)
+	scheduled, end := context.WithCancel(l.interrupted)
 	l.scheduled, l.began = scheduled, time.Now()
-	return cancel
+	time.AfterFunc(l.duration, end)
+	return end
 }
 
 // pause waits before something is tried again that has just failed, so that this program does not try it all the time.

@@ -61,7 +61,9 @@ func expectErrors(t *testing.T, report *Report, expected ...string) {
 // try is one of three tries of a test that measures times: in the first ones, the machine may have been busy.
 type try struct{ faults []string }
 
-func (a *try) Errorf(format string, values ...any) { a.faults = append(a.faults, fmt.Sprintf(format, values...)) }
+func (a *try) Errorf(format string, values ...any) {
+	a.faults = append(a.faults, fmt.Sprintf(format, values...))
+}
 
 func (a *try) expectNear(what string, found, expected float64) {
 	if found < 0.9*expected || found > 1.1*expected {
@@ -208,7 +210,7 @@ func TestSIGINTEndsWithAReport(t *testing.T) {
 			_ = p.Process.Signal(syscall.SIGINT) // callers repeat it
 			began := time.Now()
 			report := p.report(t)
-			if report.Units == 0 || time.Since(began) > time.Second {
+			if report.Units == 0 || time.Since(began) > 5*time.Second { // of -timeout 10s
 				t.Errorf("%d units; it took %v to end", report.Units, time.Since(began))
 			}
 			expectErrors(t, report)
@@ -223,11 +225,11 @@ func TestStopsBeforeTheLoad(t *testing.T) {
 	if _, err := syscall.Wait4(p.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("not stopped: %v, %v", status, err)
 	}
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(500 * time.Millisecond)
 	p.signal(t, syscall.SIGCONT)
 	report := p.report(t)
 	expectErrors(t, report)
-	if report.Units != 10 || report.Times["lag"].Max > 0.05 {
+	if report.Units != 10 || report.Times["lag"].Max > 0.4 {
 		t.Errorf("%d messages, up to %v s late", report.Units, report.Times["lag"].Max)
 	}
 }

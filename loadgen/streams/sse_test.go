@@ -56,33 +56,43 @@ func TestStreams(t *testing.T) {
 		units    int64 // of a stream
 		expected []string
 	}{
-		"as it should":    {func(s *stream) { s.events(0, events) }, events, nil},
-		"in one write":    {func(s *stream) { s.say(event(0) + event(1)); s.say(event(2) + event(3) + event(4)) }, events, nil},
-		"in three writes": {func(s *stream) { s.say("data: {\"n\":0,"); s.say(event(0)[13:] + "da"); s.say(event(1)[2:]); s.events(2, events) }, events, nil},
+		"as it should": {func(s *stream) { s.events(0, events) }, events, nil},
+		"in one write": {func(s *stream) { s.say(event(0) + event(1)); s.say(event(2) + event(3) + event(4)) }, events, nil},
+		"in three writes": {func(s *stream) {
+			s.say("data: {\"n\":0,")
+			s.say(event(0)[13:] + "da")
+			s.say(event(1)[2:])
+			s.events(2, events)
+		}, events, nil},
 		"fields, comments, CRLF": {func(s *stream) {
 			for number := range events {
 				s.say(strings.ReplaceAll(fmt.Sprintf("id: %d\nevent: token\nretry: 1\n: ping\n%s: pong\n\n", number, event(number)), "\n", "\r\n"))
 			}
 		}, events, nil},
-		"another content":  {func(s *stream) { s.events(0, 4); s.say("data: {\"n\": 4, \"token\": \" benchmark\"}\n\n") }, 4, []string{"wrong"}},
+		"another content":   {func(s *stream) { s.events(0, 4); s.say("data: {\"n\": 4, \"token\": \" benchmark\"}\n\n") }, 4, []string{"wrong"}},
 		"data of two lines": {func(s *stream) { s.events(0, 4); s.say("data: {\"n\":4,\ndata: \"token\":\" benchmark\"}\n\n") }, 4, []string{"wrong"}},
-		"one too many":     {func(s *stream) { s.events(0, events+1) }, events, []string{"wrong"}},
-		"doubled":          {func(s *stream) { s.events(0, 2); s.events(1, events) }, events, []string{"doubled"}},
-		"other order":      {func(s *stream) { s.say(event(0) + event(2) + event(1)); s.events(3, events) }, 4, []string{"disorder"}},
-		"one is missing":   {func(s *stream) { s.events(0, 2); s.events(3, events) }, 4, []string{"missing"}},
-		"ends early":       {func(s *stream) { s.events(0, 3) }, 3, []string{"missing"}},
-		"not to its end":   {func(s *stream) { s.events(0, 4); s.say(strings.TrimSuffix(event(4), "\n")) }, 4, []string{"missing"}},
-		"breaks off":       {func(s *stream) { s.events(0, 3); panic(http.ErrAbortHandler) }, 3, []string{"read"}},
-		"stalls":           {func(s *stream) { s.events(0, 3); <-s.request.Context().Done() }, 3, []string{"timeout"}},
-		"has no end":       {func(s *stream) { s.events(0, events); <-s.request.Context().Done() }, events, []string{"timeout"}},
-		"only comments":    {func(s *stream) { for s.request.Context().Err() == nil { s.say(": there\n\n"); time.Sleep(5 * time.Millisecond) } }, 0, []string{"timeout"}},
-		"no response":      {func(s *stream) { <-s.request.Context().Done() }, 0, []string{"timeout"}},
+		"one too many":      {func(s *stream) { s.events(0, events+1) }, events, []string{"wrong"}},
+		"doubled":           {func(s *stream) { s.events(0, 2); s.events(1, events) }, events, []string{"doubled"}},
+		"other order":       {func(s *stream) { s.say(event(0) + event(2) + event(1)); s.events(3, events) }, 4, []string{"disorder"}},
+		"one is missing":    {func(s *stream) { s.events(0, 2); s.events(3, events) }, 4, []string{"missing"}},
+		"ends early":        {func(s *stream) { s.events(0, 3) }, 3, []string{"missing"}},
+		"not to its end":    {func(s *stream) { s.events(0, 4); s.say(strings.TrimSuffix(event(4), "\n")) }, 4, []string{"missing"}},
+		"breaks off":        {func(s *stream) { s.events(0, 3); panic(http.ErrAbortHandler) }, 3, []string{"read"}},
+		"stalls":            {func(s *stream) { s.events(0, 3); <-s.request.Context().Done() }, 3, []string{"timeout"}},
+		"has no end":        {func(s *stream) { s.events(0, events); <-s.request.Context().Done() }, events, []string{"timeout"}},
+		"only comments": {func(s *stream) {
+			for s.request.Context().Err() == nil {
+				s.say(": there\n\n")
+				time.Sleep(5 * time.Millisecond)
+			}
+		}, 0, []string{"timeout"}},
+		"no response":         {func(s *stream) { <-s.request.Context().Done() }, 0, []string{"timeout"}},
 		"no response, closes": {func(*stream) { panic(http.ErrAbortHandler) }, 0, []string{"connect"}},
-		"status 500":       {func(s *stream) { s.WriteHeader(http.StatusInternalServerError); s.events(0, events) }, 0, []string{"status"}},
-		"redirect":         {func(s *stream) { http.Redirect(s, s.request, "/", http.StatusFound) }, 0, []string{"status"}},
-		"content type":     {func(s *stream) { s.Header().Set("Content-Type", "text/plain"); s.events(0, events) }, 0, []string{"status"}},
-		"encoding":         {func(s *stream) { s.Header().Set("Content-Encoding", "br"); s.events(0, events) }, 0, []string{"status"}},
-		"not gzip":         {func(s *stream) { s.Header().Set("Content-Encoding", "gzip"); s.events(0, events) }, 0, []string{"read"}},
+		"status 500":          {func(s *stream) { s.WriteHeader(http.StatusInternalServerError); s.events(0, events) }, 0, []string{"status"}},
+		"redirect":            {func(s *stream) { http.Redirect(s, s.request, "/", http.StatusFound) }, 0, []string{"status"}},
+		"content type":        {func(s *stream) { s.Header().Set("Content-Type", "text/plain"); s.events(0, events) }, 0, []string{"status"}},
+		"encoding":            {func(s *stream) { s.Header().Set("Content-Encoding", "br"); s.events(0, events) }, 0, []string{"status"}},
+		"not gzip":            {func(s *stream) { s.Header().Set("Content-Encoding", "gzip"); s.events(0, events) }, 0, []string{"read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,18 +216,18 @@ func TestNullServer(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	for text, expected := range map[string][]string{
-		"data: a\n\ndata: b\n\n":                  {"a", "b"},
-		"data: a\r\n\r\ndata: b\r\n\r\n":          {"a", "b"},
-		"data: a\r\rdata: b\r\r":                  {"a", "b"},
-		"data: a\ndata: b\n\n":                    {"a\nb"},
-		"data:a\ndata\ndata:  b\n\n":              {"a\n\n b"},
-		"data\n\n":                                {""},
+		"data: a\n\ndata: b\n\n":                   {"a", "b"},
+		"data: a\r\n\r\ndata: b\r\n\r\n":           {"a", "b"},
+		"data: a\r\rdata: b\r\r":                   {"a", "b"},
+		"data: a\ndata: b\n\n":                     {"a\nb"},
+		"data:a\ndata\ndata:  b\n\n":               {"a\n\n b"},
+		"data\n\n":                                 {""},
 		": ping\n\nid: 1\nevent: x\n\ndata: a\n\n": {"a"},
-		"database: x\n\ndata : x\n\n":             nil,
-		"data: a\n":                               nil,
-		"data: a\n\ndata: b":                      {"a"},
-		"\n\n\n":                                  nil,
-		"":                                        nil,
+		"database: x\n\ndata : x\n\n":              nil,
+		"data: a\n":                                nil,
+		"data: a\n\ndata: b":                       {"a"},
+		"\n\n\n":                                   nil,
+		"":                                         nil,
 	} {
 		for name, reader := range map[string]io.Reader{
 			"at once": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text)),

@@ -389,4 +389,3 @@ func numberOf(content, sent []byte) (number int64, ok bool) {
 	}
 	return number, number >= 0
 }
-
