@@ -17,7 +17,6 @@ import (
 	"net/http/httptrace"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -132,7 +131,7 @@ func main() {
 	for range attack(*settle, *settle+time.Second) {
 	}
 	if os.Getenv("STOP_BEFORE_LOAD") != "" {
-		check(syscall.Kill(0, syscall.SIGSTOP))
+		check(pace.UntilContinued())
 	}
 	results := vegeta.NewEncoder(os.Stdout)
 	for result := range attack(*duration, *duration) {

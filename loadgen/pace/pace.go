@@ -1,9 +1,11 @@
-// Package pace waits for points in time with a timer of the kernel. Go's timers have steps of 1 ms, in which requests would
-// be bunched.
+// Package pace waits: for points in time with a timer of the kernel, because Go's timers have steps of 1 ms, in which requests
+// would be bunched; and for the caller of a load tool.
 package pace
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -44,3 +46,16 @@ func (t *Timer) Stop() error { return t.file.SetReadDeadline(time.Unix(1, 0)) }
 
 // Close gives the timer back to the kernel.
 func (t *Timer) Close() error { return t.file.Close() }
+
+// UntilContinued stops the process group, and returns once it is continued (SIGCONT).
+func UntilContinued() error {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	// Another thread may take the signal, and this one runs on until then.
+	<-continued
+	return nil
+}

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/lxzan/gws"
+
+	"loadgen/pace"
 )
 
 const (
@@ -106,7 +107,7 @@ func (e *Echo) openLoop(reading *sync.WaitGroup) error {
 	}
 	connecting.Wait()
 	if e.stop {
-		if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
+		if err := pace.UntilContinued(); err != nil {
 			return err
 		}
 	}
