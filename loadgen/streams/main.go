@@ -158,7 +158,8 @@ func run(interrupted context.Context, arguments []string) (*Report, error) {
 	return report, nil
 }
 
-// start begins the load's time. The caller ends it. It is no deadline: an operation that ends with one may fail before it is over.
+// start begins the load's time. The caller ends it. It is no deadline: what ends with a deadline may fail just before it is
+// over, and would count as an error.
 func (l *Load) start() context.CancelFunc {
 	scheduled, end := context.WithCancel(l.interrupted)
 	l.scheduled, l.began = scheduled, time.Now()
