@@ -71,6 +71,7 @@ func (a *try) expectNear(what string, found, expected float64) {
 	}
 }
 
+// onQuietMachine measures up to three times. Such tests are not parallel: others keep the CPUs busy.
 func onQuietMachine(t *testing.T, measure func(a *try)) {
 	t.Helper()
 	a := &try{}
@@ -174,7 +175,6 @@ func nullURL(t *testing.T) string {
 func echoURL(t *testing.T) string { return "ws" + strings.TrimPrefix(nullURL(t), "http") + "/ws/echo" }
 
 func TestOwnStallIsInLagAndLatency(t *testing.T) {
-	t.Parallel()
 	const rate, stall = 500, 200 * time.Millisecond
 	onQuietMachine(t, func(a *try) {
 		p := start(t, "websocket", "-connections", "4", "-rate", fmt.Sprint(rate), "-duration", "1s", echoURL(t))
