@@ -5,12 +5,11 @@
 // load's rate for a moment. Results of neither are written; those of the load are, to standard output. With
 // STOP_BEFORE_LOAD in the environment, it stops its process group in between, until SIGCONT.
 //
-// A timer of the kernel wakes it for each request: Go's timers have steps of 1 ms, in which requests would be bunched.
+// A timer of the kernel wakes it for each request (package pace).
 package main
 
 import (
 	"crypto/tls"
-	"encoding/binary"
 	"flag"
 	"io"
 	"log"
@@ -18,11 +17,11 @@ import (
 	"net/http/httptrace"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
-	"golang.org/x/sys/unix"
+
+	"loadgen/pace"
 )
 
 // In bytes. Of a response without end, or packed, vegeta would keep more than the machine's memory. The rest is read, but not in
@@ -33,8 +32,7 @@ const mostOfBody, mostOfError = 64 << 10, 1000
 const connectTogether = 200 * time.Millisecond
 
 type pacer struct {
-	timer *os.File
-	fd    int
+	timer *pace.Timer
 	began time.Time
 	rate  float64
 	most  uint64
@@ -47,11 +45,8 @@ func (p *pacer) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
 	if sent == 0 {
 		p.began = time.Now()
 	}
-	due := time.Duration(float64(sent) / p.rate * float64(time.Second))
-	if left := due - time.Since(p.began); left > 0 && sent < p.most {
-		once := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(left))}
-		check(unix.TimerfdSettime(p.fd, 0, &once, nil))
-		check(binary.Read(p.timer, binary.NativeEndian, new(uint64)))
+	if sent < p.most {
+		check(p.timer.Until(p.began.Add(time.Duration(float64(sent) / p.rate * float64(time.Second)))))
 	}
 	return 0, sent >= p.most
 }
@@ -94,13 +89,12 @@ func main() {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	timer, err := pace.NewTimer()
 	check(err)
-	timer := os.NewFile(uintptr(fd), "timer")
 	attack := func(during, limit time.Duration) <-chan *vegeta.Result {
 		attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.MaxWorkers(*workers), vegeta.MaxBody(mostOfBody))
-		pace := &pacer{timer: timer, fd: fd, rate: *rate, most: uint64(*rate*during.Seconds() + 0.5)}
-		return attacker.Attack(vegeta.NewStaticTargeter(targets...), pace, limit, "")
+		evenly := &pacer{timer: timer, rate: *rate, most: uint64(*rate*during.Seconds() + 0.5)}
+		return attacker.Attack(vegeta.NewStaticTargeter(targets...), evenly, limit, "")
 	}
 
 	// No request is sent before each has a connection: the first to be answered would lend its own to those that follow.
@@ -137,7 +131,7 @@ func main() {
 	for range attack(*settle, *settle+time.Second) {
 	}
 	if os.Getenv("STOP_BEFORE_LOAD") != "" {
-		check(syscall.Kill(0, syscall.SIGSTOP))
+		check(pace.UntilContinued())
 	}
 	results := vegeta.NewEncoder(os.Stdout)
 	for result := range attack(*duration, *duration) {

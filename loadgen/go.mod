@@ -5,6 +5,8 @@ go 1.24
 tool github.com/tsenart/vegeta/v12
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/lxzan/gws v1.8.9
 	github.com/tsenart/vegeta/v12 v12.13.0
 	golang.org/x/sys v0.22.0
 )
@@ -13,8 +15,10 @@ require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/c2h5oh/datasize v0.0.0-20231215233829-aa82cc1e6500 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dolthub/maphash v0.1.0 // indirect
 	github.com/influxdata/tdigest v0.0.1 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
+	github.com/klauspost/compress v1.17.9 // indirect
 	github.com/mailru/easyjson v0.7.7 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_golang v1.19.1 // indirect

@@ -20,7 +20,7 @@ within() { python3 "$root/tests/support/within.py" $(($1 * 60)) "${@:2}"; }
 build_tests() {
 	local log
 	log=$(mktemp)
-	within "$setup_limit" "the tests' image" "$docker" build --quiet --tag bench/tests "$root/tests" >"$log" 2>&1 ||
+	within "$setup_limit" "the tests' image" "$docker" build --quiet --tag bench/tests --build-context loadgen="$root/loadgen" "$root/tests" >"$log" 2>&1 ||
 		{ cat "$log" >&2 && fail 1 "the tests' image does not build; its log is above"; }
 	rm -f "$log"
 }
