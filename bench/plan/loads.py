@@ -62,7 +62,7 @@ def _cells(
 ) -> Iterable[PlannedCell]:
     for scenario, (route, sent) in routes.items():
         if lacking := service.lacking(route):
-            skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario))
+            skips.append(SkippedCell(service.name, lacking, scenario))
             continue
         exchange = service.reached_by(sent)
         for tool in load.tools:
