@@ -185,7 +185,8 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
         return
     status, content_type, body, more, stream = await answer(scope, receive)
     if stream is not None:
-        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", content_type), *more]})
+        headers = [(b"content-type", content_type), *more]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         if scope["method"] != "HEAD":
             await until_either(send_all(stream, send), disconnect(receive))
         await send({"type": "http.response.body", "body": b""})
