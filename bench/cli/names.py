@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from bench.core.exchange import GET
+from bench.core.exchange import GET, Exchange
 from bench.core.formats import joined
 from bench.core.groups import grouped
+from bench.core.typed import as_plain
 from bench.matrix.catalogue import INTERFACES, versions
 from bench.matrix.compose import HEADER
 from bench.matrix.knobs import ALLOWED, AS_FLAGS, INTERPRETER, LIBC, reader
@@ -63,12 +64,20 @@ def _scenarios(matrix: Matrix) -> Named:
     for route in matrix.routes.values():
         if route.selftest:
             continue
-        _, sent = matrix.route_of(route.scenario.replace("{n}", example))
-        waits = wait_words(sent.wait)
-        path = route.exchange.path.replace("{n}", "N")
-        words = filter(None, (sent.method, path, sent.body))
-        after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
-        yield route.scenario.replace("{n}", "N"), " ".join(words) + after
+        for scenario in route.scenarios:
+            _, sent = matrix.route_of(scenario.replace("{n}", example))
+            waits = wait_words(sent.wait)
+            path = sent.path if route.exchanges else route.exchange.path.replace("{n}", "N")
+            words = filter(None, (sent.method, path, sent.body, _facts(sent)))
+            after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
+            yield scenario.replace("{n}", "N"), " ".join(words) + after
+
+
+def _facts(sent: Exchange) -> str:
+    """What else is known of it: `(kind websocket, protocol ws, size 16)`; empty for a usual request."""
+    known = {name: value for name, value in as_plain(sent).items() if value != getattr(GET, name)}
+    words = [f"{name} {value}" for name, value in known.items() if name not in ("method", "path", "body", "wait")]
+    return f"({', '.join(words)})" if words else ""
 
 
 def _levels(matrix: Matrix) -> Named:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.contract import results
-from bench.contract.answers import ROUTES, find_template, needs
+from bench.contract.answers import find_template, needs
 from bench.contract.checks import Target
 from bench.contract.client import Client, Clock
 from bench.contract.dependencies import Database, Upstream
@@ -83,7 +83,7 @@ def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
     parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--service", required=True, metavar="NAME")
     parser.add_argument("--base-url", required=True, metavar="URL", help="http://HOST:PORT of the service")
-    parser.add_argument("--routes", required=True, type=_routes, metavar="ID,...", help=", ".join(ROUTES))
+    parser.add_argument("--routes", required=True, type=_routes, metavar="ID,...", help=", ".join(_known()))
     claim = parser.add_mutually_exclusive_group()
     what = "the service claims to serve requests concurrently, which is checked"
     claim.add_argument("--concurrent", action="store_true", default=None, help=what)
@@ -109,10 +109,15 @@ def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
 
 def _routes(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
-    missing = [name for name in names if name not in ROUTES]
+    known = _known()
+    missing = [name for name in names if name not in known]
     if missing or not names:
-        raise unknown("route", ", ".join(missing) or text, ROUTES)
+        raise unknown("route", ", ".join(missing) or text, known)
     return list(dict.fromkeys(names))
+
+
+def _known() -> list[str]:
+    return list(dict.fromkeys(route for check in checks() for route in check.routes))
 
 
 def _target(options: argparse.Namespace, stack: ExitStack) -> Target:

@@ -253,7 +253,7 @@ _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     "echo": lambda n, body: _value({**strict_json(body), "received": len(strict_json(body))}),
 }
 ROUTES = tuple(_ANSWERS)
-"""The routes of the contract; services/matrix.toml says what is sent."""
+"""The routes with one response to each request; services/matrix.toml says what is sent."""
 
 
 def read_fortunes(page: bytes) -> list[tuple[int, str]]:

@@ -89,6 +89,14 @@ class Session:
     def ask(self, request: Request) -> Answer:
         """Send the request and read the whole response; raises `NoAnswer`, at the latest after the timeout."""
         begin = self._clock.monotonic_ns()
+        with self.response(request) as response:
+            body = _read_body(response)
+        seconds = (self._clock.monotonic_ns() - begin) / 1e9
+        return Answer(response.status, tuple(response.getheaders()), body, seconds)
+
+    @contextmanager
+    def response(self, request: Request) -> Iterator[http.client.HTTPResponse]:
+        """Send the request; the response's body is read in this context, and raises `NoAnswer` likewise."""
         deadline = None
         try:
             if self._connection.sock is None:
@@ -98,8 +106,7 @@ class Session:
             if isinstance(self._connection.sock, ssl.SSLSocket):
                 self._connection.sock.do_handshake()
             self._send(request)
-            response = self._connection.getresponse()
-            body = _read_body(response)
+            yield self._connection.getresponse()
             if deadline.passed:  # our shutdown looks like the end of a body without a length
                 raise TimeoutError
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -110,8 +117,6 @@ class Session:
         finally:
             if deadline:
                 deadline.cancel()
-        seconds = (self._clock.monotonic_ns() - begin) / 1e9
-        return Answer(response.status, tuple(response.getheaders()), body, seconds)
 
     def _connect(self) -> None:
         self._connection.connect()

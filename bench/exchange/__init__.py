@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bench.core.exchange import GET, Exchange
-from bench.exchange import http
+from bench.exchange import http, sse, websocket
 from bench.exchange.kind import Kind
 
 if TYPE_CHECKING:
     from bench.contract.checks import Check
 
-KINDS: Mapping[str, Kind] = MappingProxyType({"http": http})
+KINDS: Mapping[str, Kind] = MappingProxyType({"http": http, "websocket": websocket, "sse": sse})
 
 
 def kind_of(exchange: Exchange) -> Kind:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple, Protocol
 
 from bench.core.exchange import Exchange
+from bench.tools.parsed import Parsed
 from bench.tools.tool import Load, Tool
 
 SILENT = "000"
 """The status if there is no response."""
+LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
+"""Bounds of the time after which a service that has neither worked nor responded is considered idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
     """A response outside of a load: status, seconds until it was complete ('' if unknown), error message ('' if none).
 
-    `body_s`: the seconds of these after its first byte; `body`: how its body begins.
+    `body_s`: the seconds of these after its first byte; `body`: how its body begins. `opening_bytes`: those that the
+    server sends on each connection before any response.
     """
 
     status: str
@@ -24,6 +28,7 @@ class Response:
     error: str
     body_s: float = 0.0
     body: str = ""
+    opening_bytes: int = 0
 
 
 class Warmed(NamedTuple):
@@ -34,13 +39,41 @@ class Warmed(NamedTuple):
     error: str
 
 
+def idle_after_s(response_s: float | None, connections: int) -> float:
+    """How long to wait without any response until a service counts as idle.
+
+    A service may process what came on all connections before it sends the first response, so it is 1.5 times the
+    duration of a single response for each connection.
+    """
+    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (response_s or 0.0) * connections))
+
+
+def header_pairs(load: Load) -> list[tuple[str, str]]:
+    """The load's header lines as pairs of name and value."""
+    return [(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in load.headers)]
+
+
+def warmed_by(parsed: Parsed) -> Warmed:
+    """What the report of a warm-up says."""
+    errors = {kind: count for kind, count in asdict(parsed.errors).items() if isinstance(count, int) and count}
+    wrong, other = errors.pop("non2xx", 0), parsed.errors.other
+    named = other.items() if isinstance(other, dict) else ()
+    bad = [f"{count} {kind}" for kind, count in (("refused", wrong), *named) if count]
+    error = ", ".join(f"{kind} {count}" for kind, count in errors.items()) or parsed.failure or ""
+    return Warmed(parsed.ok or 0, ", ".join(bad), error)
+
+
 class Kind(Protocol):
     """What depends on the kind of an exchange: the package of a kind has these names. Times are in seconds."""
 
     unit: str
     """What counts as a success."""
+    rated: str
+    """What figures are given for, and per second: `request`."""
     quiet: bool
-    """Whether nothing is in flight once the server has answered; otherwise services do not take turns."""
+    """Whether nothing is in flight once the server has answered; otherwise it is frozen between its turns."""
+    one_at_a_time: bool
+    """Whether each connection of a closed loop has one unit in flight, so that Little's law holds."""
     checks: str
     """The module with the checks of its routes (`bench.contract.checks`)."""
 

@@ -135,7 +135,9 @@ def load_windows(step: Step) -> None:
     if windows and not windows[0][0].held:
         step.of_each(_still(step, windows[0]), prepare)
     for window in windows:
-        if not window[0].held:
+        if not window[0].stopped:
+            if window[0].held:
+                step.of_each(_still(step, window), prepare)
             if rated := _still(step, window):
                 rng = random.Random(f"{facts.seed} {rated[0].id}")
                 load_at_rate(step, rated, counters, rng, shared, freezer=freezer)
@@ -220,9 +222,9 @@ def _load_window(
             quiet = (kind.quiet_s(response_s, measurement.connections or 1), kind.quiet_s(response_s, 1))
             frozen = TOOLS[measurement.tool].ends_frozen and not measurement.url
             rest = max(kind.rest_s(load.response), rests_s.get(measurement.service, 0.0))
-            runners.append(
-                Runner(measurement.service, tool, load.peer, *quiet, seconds_for(measurement, rate), frozen, rest)
-            )
+            opening = load.response.opening_bytes if load.response else 0
+            seconds = seconds_for(measurement, rate)
+            runners.append(Runner(measurement.service, tool, load.peer, *quiet, seconds, frozen, rest, opening, kind.quiet))
         began, clock = time.time_ns(), time.monotonic_ns()
         turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))
         taken = run_window(runners, counters, shared, turn_s=turn_s, rng=rng, freezer=freezer)

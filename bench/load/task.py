@@ -103,7 +103,7 @@ def task_of(
         connections=planned.connections,
         count=planned.count,
         rate=planned.rate,
-        duration_s=ENDLESS_S if planned.held else planned.duration_s,
+        duration_s=ENDLESS_S if planned.stopped else planned.duration_s,
         timeout_s=planned.timeout_s or LONGEST_S,
         threads=planned.threads,
         keepalive=planned.keepalive,

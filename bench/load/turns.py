@@ -15,6 +15,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -51,6 +52,8 @@ class Runner:
     - `seconds`: how long it is under load.
     - `ends_frozen`: whether the tool exits even if the service is frozen; hey would wait for requests in flight.
     - `rest_s`: if responses are sent in parts, a response is complete when nothing has come for this long.
+    - `opening_bytes`: those that the service sends on each connection before any response.
+    - `quiet`: whether it has nothing to do once its tool is stopped; otherwise it is frozen between its turns.
     """
 
     service: str
@@ -61,6 +64,8 @@ class Runner:
     seconds: float = 1.0
     ends_frozen: bool = True
     rest_s: float = 0.0
+    opening_bytes: int = 0
+    quiet: bool = True
 
 
 @dataclass(slots=True)
@@ -72,7 +77,7 @@ class Turns:
       counts, but not in the time.
     - `rest_s`: how long turns wait for more data; a late response increases it.
     - `received`: bytes received when the last turn ended.
-    - `opened`: connections that were opened in the turns.
+    - `opened`: connections that were opened in the turns; `opening_bytes`: those of each before any response.
     """
 
     count: int = 0
@@ -87,11 +92,12 @@ class Turns:
     rest_s: float = 0.0
     received: int = 0
     opened: int = 0
+    opening_bytes: int = 0
 
     def told(self, missing: Mapping[str, str]) -> dict[str, Any]:
         """The entry in tool.json; `missing`: why a container's CPU time is unknown."""
         sums = asdict(self)
-        for name in ("rest_s", "received", "opened"):
+        for name in ("rest_s", "received", "opened", "opening_bytes"):
             del sums[name]
         return sums | {"missing": missing}
 
@@ -138,8 +144,9 @@ class Turns:
         self.load_ns += held - began
         self.drain_ns += done - held
         self.drains_cut += cut
-        self.opened += moved[1].opened - moved[0].opened
-        octets = max(0, moved[1].octets - moved[0].octets)
+        opened = moved[1].opened - moved[0].opened
+        self.opened += opened
+        octets = max(0, moved[1].octets - moved[0].octets - opened * self.opening_bytes)
         self.each.append(Turn(began, held - began, done - held, octets, used, long))
         for name, ns in used.items():
             self.cpu_ns[name] = self.cpu_ns.get(name, 0) + ns
@@ -183,7 +190,22 @@ def run_window(
     `shared` are the containers used by all services (database, upstream, those of a user's own app); their usage in a
     turn is charged to its service. Without a `freezer`, each tool ends within its last turn.
     """
-    turns = {runner.service: Turns(rest_s=runner.rest_s) for runner in runners}
+    pushing = [runner.service for runner in runners if not runner.quiet]
+    with freezer.frozen(pushing) if freezer and pushing else nullcontext():
+        return _run_window(runners, counters, shared, turn_s=turn_s, rng=rng, freezer=freezer, clock=clock)
+
+
+def _run_window(
+    runners: Sequence[Runner],
+    counters: CpuCounters,
+    shared: Sequence[str],
+    *,
+    turn_s: float,
+    rng: random.Random,
+    freezer: Freezer | None,
+    clock: Callable[[], int],
+) -> dict[str, Turns]:
+    turns = {r.service: Turns(rest_s=r.rest_s, opening_bytes=r.opening_bytes) for r in runners}
     watch = _Watch(counters, tuple(shared), clock, freezer)
     # Rounded up, but not because of floating-point error.
     turn_counts = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
@@ -250,9 +272,17 @@ class _Watch:
 def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, long: bool) -> None:
     turns.look_back(connections_to(runner.peer).received)
     before, moved = watch.read(runner.service), traffic()
-    began = watch.clock()
+    began, seconds = watch.clock(), turn_s * (LONG if long else SHORT)
     runner.tool.resume()
-    time.sleep(turn_s * (LONG if long else SHORT))
+    if watch.host and not runner.quiet:
+        with watch.host.thawed([runner.service]):
+            time.sleep(seconds)
+        frozen = watch.clock()
+        _read_all(runner)
+        turns.add((began, frozen, frozen), before, watch.read(runner.service), moved=(moved, traffic()), long=long)
+        turns.received = connections_to(runner.peer).received
+        return
+    time.sleep(seconds)
     runner.tool.hold()
     held = watch.clock()
     give_up = held + turns.longest_drain_ns
@@ -262,6 +292,14 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, lo
         done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (done, give_up), after)
     turns.add((began, held, done), before, after, cut=cut, moved=(moved, traffic()), long=long)
     turns.received = connections_to(runner.peer).received
+
+
+def _read_all(runner: Runner) -> None:
+    """Let the tool of a frozen service read what has come, and stop it."""
+    give_up = time.monotonic() + _LAST_READ_S
+    while unread_connections(runner.peer) and time.monotonic() < give_up:
+        time.sleep(_POLL_S)
+    runner.tool.hold()
 
 
 def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:

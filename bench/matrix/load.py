@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,7 +38,8 @@ from bench.tools.levels import Level
 
 T = TypeVar("T")
 MATRIX = Path("services/matrix.toml")
-OF_EXCHANGE = ("kind", "protocol", "method", "path", "body")
+OF_EXCHANGE = {field.name for field in fields(Exchange)} - {"targets", "redirects", "wait"}
+"""What a route says of its exchange. The rest is that of an app's requests, or the route's own."""
 ENTRIES = ("servers/*/server.toml", "frameworks/*/framework.toml", "presets/*.toml")
 """Files next to matrix.toml with one entry each: TABLE/NAME/... or TABLE/NAME.toml."""
 SELFTESTS = "selftests.toml"
@@ -240,12 +241,28 @@ def _earlier_facts(server: str, tables: Tables) -> dict[str, Any]:
 
 
 def _route(name: str, value: Any) -> Route:
-    """A route; in the file, what it sends stands among its keys."""
+    """A route; in the file, what it sends stands among its keys.
+
+    With `scenarios`, each of them says what it sends beside that, which the path may name: `/sse/{events}/{gap_ms}`.
+    """
     table = dict(_table(value, place := f"routes.{name}"))
     if "path" not in table:
         raise ValueError(f"{place}: missing key 'path'")
     sent = {key: table.pop(key) for key in OF_EXCHANGE if key in table}
-    return _with_given(Route, table, place, name=name, exchange=typed(Exchange, sent, place))
+    several = _table(table.pop("scenarios", {}), f"{place}.scenarios")
+    exchanges = {own: _exchange(sent, entry, f"{place}.scenarios.{own}") for own, entry in several.items()}
+    given = {"exchange": next(iter(exchanges.values()), None) or _exchange(sent, {}, place), "exchanges": exchanges}
+    if several:
+        given["scenario"] = next(iter(several))
+    return _with_given(Route, table, place, name=name, **given)
+
+
+def _exchange(shared: Mapping[str, Any], entry: Any, place: str) -> Exchange:
+    """What a scenario sends: what its route's have in common, and its own facts."""
+    sent = {**shared, **_table(entry, place)}
+    for key, value in _table(entry, place).items():
+        sent["path"] = str(sent["path"]).replace(f"{{{key}}}", str(value))
+    return typed(Exchange, sent, place)
 
 
 def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:

@@ -173,7 +173,7 @@ class Framework:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route of the HTTP contract; `{n}` in `scenario` and in the path stands for the scenario's number.
+    """A route of the contract; `{n}` in `scenario` and in the path stands for the scenario's number.
 
     - `database`: the response needs PostgreSQL.
     - `waits`: the server waits for something, so goodput ranks it, not CPU.
@@ -189,9 +189,18 @@ class Route:
     database: bool = False
     waits: bool = False
     wait: WaitsFor | None = None
+    exchanges: Mapping[str, Exchange] = field(default_factory=dict)
+    """What each of its scenarios sends, if it has several; `scenario` and `exchange` are then those of the first."""
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Its scenarios; `{n}` stands for any number."""
+        return tuple(self.exchanges) or (self.scenario,)
 
     def exchange_of(self, scenario: str) -> Exchange | None:
         """What is sent in `scenario` if it belongs to this route, else None."""
+        if self.exchanges:
+            return self.exchanges.get(scenario)
         match = re.fullmatch(re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})"), scenario)
         if not match:
             return None
@@ -241,13 +250,14 @@ class Service:
         """The exchange with this service: the URL of a server that already runs says whether it is encrypted."""
         return replace(exchange, protocol="https") if self.url.startswith("https:") else exchange
 
-    def takes_turns(self, exchange: Exchange) -> bool:
-        """Whether it may take turns with others.
+    def takes_turns(self, exchange: Exchange, *, quiet: bool) -> bool:
+        """Whether it may take turns with others; one that is not `quiet` between them has to be frozen.
 
         Requests in flight are only detected on IPv4, and where all that a server sends are responses: with TLS, it also
         sends its part of the handshake, and tickets for the next one.
         """
-        return not (exchange.encrypted or "[" in self.url)
+        stopped = quiet or not self.url
+        return stopped and not (exchange.encrypted or "[" in self.url)
 
     @property
     def built_as(self) -> str:
@@ -434,9 +444,8 @@ class Matrix:
             if exchange := route.exchange_of(scenario):
                 return route, exchange
         number = re.search(r"\d+", scenario)
-        names = (
-            r.scenario.replace("{n}", number[0] if number else "N") for r in self.routes.values() if not r.selftest
-        )
+        offered = (name for route in self.routes.values() if not route.selftest for name in route.scenarios)
+        names = (name.replace("{n}", number[0] if number else "N") for name in offered)
         raise unknown("scenario", scenario, names)
 
     def skip_cause(self, name: str, server: Server) -> str | None:

@@ -37,6 +37,8 @@ TURN_S, LONGEST_TURN_S = 0.04, 0.5
 that answer slowly."""
 EACH_S = 1.2
 """Seconds to start, poll and stop each service of a block under an event, and sometimes to find its capacity."""
+PACED = 2
+"""Streams with a pace of their own are begun for this many times as long as one of them lasts, or longer."""
 FEWEST_TURNS = 2
 """A window has a long turn and a short one of each service, or more."""
 QUOTA_TURN_S, QUOTA_CYCLE_S = 1.0, 4.0
@@ -135,13 +137,22 @@ class TurnsTable:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)
         return round(min(LONGEST_TURN_S if self.first.route.waits else TURN_S, CYCLE_S / side_by_side), 3)
 
+    @property
+    def paced_s(self) -> float:
+        """How long each of its streams lasts, if they have a pace of their own: its services are loaded side by side."""
+        return self.first.exchange.paced_s
+
     def load_s(self, planned: float) -> float:
         """Seconds of load for each service in a window; `planned` is what the plan asks for."""
+        if self.paced_s:
+            return max(planned, math.ceil(PACED * self.paced_s))
         few = self.has_quotas or self.first.level.turn_s is not None
         return max(planned, FEWEST_TURNS * self.turn_s) if few else planned
 
     def window_s(self, planned: float, services: int) -> float:
         """Expected wall time of a window with this many services, in seconds."""
+        if self.paced_s:
+            return self.load_s(planned) + self.paced_s + RATE_OVERHEAD_S
         return 1.2 * services * self.load_s(planned)
 
 
@@ -358,19 +369,24 @@ def _shows_speed(cell: PlannedCell) -> bool:
     return not (cell.level.count or cell.level.open_loop or cell.level.rate)
 
 
+def _in_tables(cell: PlannedCell) -> bool:
+    # Streams with a pace of their own cost something at any rate.
+    return not cell.alone and (_shows_speed(cell) or cell.exchange.paced_s > 0)
+
+
 def turn_tables(
     preset: Preset,
     cells: Iterable[PlannedCell],
     settings: Mapping[str, str],
     shares: Mapping[str, Sequence[Level]],
 ) -> Iterator[TurnsTable]:
-    """The tables that are measured in turns: two or more services under the same closed loop.
+    """The tables that are measured in turns, or side by side: two or more services under the same load.
 
     `shares` has the common rates of each scenario; of its tables, the first gets them.
     """
     if preset.mode != "turns":
         return
-    compared = (cell for cell in cells if _shows_speed(cell) and not cell.alone)
+    compared = filter(_in_tables, cells)
     tables = grouped(compared, lambda cell: (cell.scenario, cell.tool, cell.level))
     several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
@@ -400,6 +416,8 @@ def null_cells(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
+        if TOOLS[cell.tool].unspoken(route.exchange):
+            continue
         null = PlannedCell(NULL, route, route.scenario, route.exchange, cell.tool, cell.level)
         nulls.setdefault((cell.tool, cell.level.closes), null)
     limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]

@@ -47,7 +47,7 @@ def load_cells(
         patterns = [with_settings(stack, one) for one in settings for stack in load.stacks]
         for service in services:
             if not patterns or any_match(service.stack, patterns):
-                for cell in _cells(service, load, routes, levels, skips):
+                for cell in _cells(service, load, routes, levels, skips, () if wanted.tools else tuple(TOOLS)):
                     cells.setdefault(cell.key, cell)
     _check_knees(cells.values())
     return [*cells.values()], shares
@@ -59,19 +59,22 @@ def _cells(
     routes: Mapping[str, tuple[Route, Exchange]],
     levels: Sequence[Level],
     skips: list[SkippedCell],
+    others: Sequence[str],
 ) -> Iterable[PlannedCell]:
+    """The cells of a service. If none of the load's tools speaks an exchange, those of the `others` that do load it."""
     for scenario, (route, sent) in routes.items():
         if lacking := service.lacking(route):
             skips.append(SkippedCell(service.name, lacking, scenario))
             continue
         exchange = service.reached_by(sent)
-        for tool in load.tools:
+        spoken = [tool for tool in (*load.tools, *others) if not TOOLS[tool].unspoken(exchange)]
+        for tool in load.tools if {*spoken} & {*load.tools} else spoken or load.tools:
             refusals = []
             for level in levels:
                 cause = refusal(tool, level, exchange)
                 if cause is None:
-                    alone = load.alone or not (kind_of(exchange).quiet and service.takes_turns(exchange))
-                    yield PlannedCell(service, route, scenario, exchange, tool, level, alone)
+                    turns = service.takes_turns(exchange, quiet=kind_of(exchange).quiet)
+                    yield PlannedCell(service, route, scenario, exchange, tool, level, load.alone or not turns)
                 else:
                     refusals.append(cause)
             if refusals and len(refusals) == len(levels):
@@ -132,7 +135,8 @@ def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ..
     narrowed = [load for load in narrowed if load.scenarios]
     held = {name for load in narrowed for name in load.scenarios}
     # Like their apps, scenarios of self-tests are only selected by exact name.
-    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
+    offered = (name for route in matrix.routes.values() if not route.selftest for name in route.scenarios)
+    fixed = [name for name in offered if "{n}" not in name]
     missing: list[str] = []
     for pattern in patterns:
         if fnmatch.filter(held, pattern):

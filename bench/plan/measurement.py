@@ -122,8 +122,13 @@ class Measurement:
 
     @property
     def held(self) -> bool:
-        """Whether its load pauses while other services have their turn."""
+        """Whether it is one of a table's windows."""
         return self.mode == "turns"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its load pauses while other services have their turn; what has a pace is loaded side by side."""
+        return self.held and not self.exchange.paced_s
 
     @property
     def in_block(self) -> bool:
@@ -149,7 +154,7 @@ class Measurement:
         """The object of its line, without the fields that its mode does not use."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         # The URL of a server that already runs has the protocol.
-        left_out |= {"protocol"} if self.url else frozenset()
+        left_out |= {"protocol"} if self.url and self.exchange.encrypted else frozenset()
         plain = as_plain(self)
         plain |= plain.pop("exchange")
         left_out |= {name for name in _RARE if not plain[name] or plain[name] == _USUAL[name]}
@@ -188,9 +193,8 @@ _KEYS = [name for field in fields(Measurement) for name in (_OF_EXCHANGE if fiel
 _USUAL = {field.name: field.default for kind in (Exchange, Measurement) for field in fields(kind)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset(
-    ["settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects", "kind", "protocol"]
-)
+_RARE = frozenset({*_OF_EXCHANGE, "settings", "url", "host_network", "share", "share_of", "event", "copy"})
+_RARE -= {"method", "path", "body", "targets"}
 _NEEDED = {"turns": ("unit", "block", "window", "turn_s"), "rate": ("unit", "block", "window", "share_of")}
 _NEEDED |= {"event": ("unit", "block", "slot", "event")}
 _LEFT_OUT: Mapping[str, frozenset[str]] = {

@@ -37,7 +37,7 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts, no_rate: 
     outcome, detail = outcome_of(raw, service)
     health = health_fault(planned, tool.get("health_after"))
     turns = read_turns(tool) if planned.in_block else None
-    held = turns if planned.held else None
+    held = turns if planned.stopped else None
     throttled_ns = change(ends, "throttled_ns")
     parsed = None if raw.output is None else in_turns(parse(planned.tool, raw.output, planned.exchange.redirects), held)
     return Evidence(
@@ -89,7 +89,7 @@ def make_record(
     latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
     nulls = {name: reason for name, (value, reason) in figures.items() if value is None and name in FIGURES}
     nulls |= {f"errors.{kind}": no_output for kind, value in errors.items() if value is None}
-    no_latency = NO_LATENCY if planned.held and parsed is not None else no_output
+    no_latency = NO_LATENCY if planned.stopped and parsed is not None else no_output
     nulls |= {f"latency_s.{key}": no_latency for key, value in latency.items() if value is None}
     return Record(
         **{name: getattr(planned, name) for name in OF_THE_PLAN},

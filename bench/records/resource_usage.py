@@ -124,7 +124,7 @@ def _speed(
     service that is always runnable gets half of the CPU beside one other program; if it got less, it was not.
     """
     turns, planned = evidence.turns, evidence.planned
-    rated = None if planned.held and planned.rate is None else "loaded at a rate: its speed is that of its turns"
+    rated = None if planned.stopped and planned.rate is None else "loaded at a rate: its speed is that of its turns"
     if turns is None:
         reason = unmeasured or "measured alone: a table in turns is ranked by it"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from bench.analysis.tables.ranking import Contrast, Figure, Percentile, RankedRow, Ranking
@@ -13,6 +13,7 @@ from bench.words.changes import Change, change, change_of, column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.picture import estimate_words, rate_words, seen_words
+from bench.words.units import in_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ class RankingColumn:
         text, interval, remark, *_ = *self.of(row), "", ""
         return text, interval, remark
 
+    def per(self, unit: str) -> RankingColumn:
+        """The same column for figures of this unit."""
+        return replace(self, name=in_units(self.name, unit), short=in_units(self.short, unit))
+
     def in_report(self) -> Column[RankedRow]:
         """All in one cell."""
         return Column(self.name, self.whole, self.left, self.optional)
@@ -79,6 +84,10 @@ MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB"
 
 def ranking_columns(words: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
     """From left to right; `name` gives that of a service."""
+    yield from (column.per(words.ranking.unit) for column in _columns(words, name))
+
+
+def _columns(words: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
     ranking = words.ranking
     yield TIER
     yield RankingColumn("service", lambda row: (name(row.service),), short="service", left=True)

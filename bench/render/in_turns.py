@@ -27,6 +27,7 @@ from bench.words.latency import notes as latency_notes
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
 from bench.words.remarks import SIGNS, waits_words
+from bench.words.units import in_units
 
 # Rankings: from the best service to the worst, with tiers.
 
@@ -35,7 +36,7 @@ def ranking_table(text: RankingText) -> Table:
     """A row for each service."""
     ranking = text.ranking
     columns = [one.in_report() for one in ranking_columns(text, text.name) if one.report]
-    title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
+    title = f"{_load(ranking)}: {in_units(ranking.metric, ranking.unit)}, {plural(ranking.rounds, 'round')}"
     latency = [words for one in ranking.latencies for words in latency_notes(one, text.labels)]
     notes = (*_undecided(ranking), *systematic_words(ranking), *text.beside, *latency)
     return table_of(title, columns, ranking.rows, notes)
@@ -109,7 +110,7 @@ def grid_figures(text: RankingText, grid: Grid) -> list[GridFigures]:
             return GridCell(service, words, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
 
         lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
-        return GridFigures(name, tuple(lines))
+        return GridFigures(in_units(name, ranking.unit), tuple(lines))
 
     return [found for kind in kinds if (found := cells(*kind))]
 
@@ -192,9 +193,12 @@ def _ladder(text: RankingText, ladder: Ladder) -> tuple[Table, LadderPicture]:
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
     columns: list[Column[_Release]] = [
         Column("release", lambda one: one.version, left=True),
-        Column(REQUESTS.name, lambda one: REQUESTS.whole(one.row)),
-        Column(CPU.name, lambda one: CPU.whole(one.row)),
-        Column(column_name(ranking.metric, "the one above"), lambda one: written(one.step, changed)),
+        Column(REQUESTS.per(ranking.unit).name, lambda one: REQUESTS.whole(one.row)),
+        Column(CPU.per(ranking.unit).name, lambda one: CPU.whole(one.row)),
+        Column(
+            in_units(column_name(ranking.metric, "the one above"), ranking.unit),
+            lambda one: written(one.step, changed),
+        ),
         Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
         Column("remarks", lambda one: text.notes[one.row.service] or NOTHING, left=True, optional=True),
     ]
@@ -215,7 +219,7 @@ def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) 
         if ranking.apart(before.row.service, after.row.service)
     ]
     numbers = ", ".join(f"{place} is {one.version}" for place, (one, _) in enumerate(known, 1))
-    what = "CPU µs per request" if cpu else "requests/s"
+    what = in_units("CPU µs per request" if cpu else "requests/s", ranking.unit)
     words = f"{what}; {numbers}. Thick line: average between confirmed changes."
     return ladder_picture(title, words, [figure for _, figure in known], changes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from bench.analysis.findings import CauseCount, Findings
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import Why
 from bench.analysis.published import reference_results
+from bench.analysis.tables.ranking import REQUEST
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
 from bench.plan.measurement import SkippedCell
@@ -45,12 +47,14 @@ from bench.words.setup import (
     package_facts,
     side_by_side,
 )
+from bench.words.units import in_units
 
 
 class Report:
     """The report of a run in the order of reading. `profiles`: those of each ranking; `why`: what they explain.
 
-    `events` is None without any. The templates use the attributes by name, and leave out what is empty.
+    `events` is None without any. `unit`: what figures are for, if that is the same in all of the run. The templates use
+    the attributes by name, and leave out what is empty.
     """
 
     def __init__(
@@ -75,6 +79,8 @@ class Report:
         explained = [*zip(rankings, why, strict=True)] if why else []
         unknown = dict.fromkeys(one.missing["command"] for one in services.values() if "command" in one.missing)
         self.title, self.condition = facts.name, condition_words(facts)
+        units = {facts.kind_of(planned.scenario).rated for planned in source.planned}
+        self.unit = units.pop() if len(units) == 1 else REQUEST
         self.source, self.findings, self.reference = source, findings, reference
         self.judged = any(table.look is not None for table in tables)
         self.facts = [
@@ -105,13 +111,16 @@ class Report:
         self.published = published_table(rankings, reference, stacks)
         self.ladders = ladder_tables(rankings)
         self.controls = null_table(findings.null)
-        self.tables = tables_alone(findings.cells, reference, latencies)
+        alone = tables_alone(findings.cells, reference, latencies)
+        self.tables = [
+            replace(table, columns=tuple(in_units(name, self.unit) for name in table.columns)) for table in alone
+        ]
         self.table_notes = notes_alone(findings.cells, self.tables)
         self.costs = cost_tables(findings)
 
     def markdown(self) -> str:
         """report.md."""
-        return _template().render(report=self, why_note=WHY_NOTE)
+        return in_units(_template().render(report=self, why_note=WHY_NOTE), self.unit)
 
 
 @cache

@@ -101,7 +101,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
     mine = journal.append(source, step)
     if events := journal.events(source, step):
         return _behind(state, event_status(events), shown)
-    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)]), shown)
+    return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)], source.facts), shown)
 
 
 def _choose(folder: Path, state: RunState, shown: Shown) -> tuple[int, RunState]:

@@ -13,8 +13,10 @@ from bench.core.formats import number, printable
 from bench.plan.measurement import IN_BLOCKS
 from bench.records.event import EventRecord
 from bench.records.record import Record
+from bench.run.facts import RunFacts
 from bench.schedule.steps import Step
 
+NOTHING_KNOWN = RunFacts()
 LONGEST, MOST_SERVICES = 160, 3
 """The most characters of `LiveStatus.words`, and the most services whose figures they have."""
 
@@ -32,17 +34,17 @@ NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
 """The result of a step with a service that was not verified."""
 
 
-def live_status(records: Iterable[Record]) -> LiveStatus:
+def live_status(records: Iterable[Record], facts: RunFacts = NOTHING_KNOWN) -> LiveStatus:
     """Pure: the goodput of one measurement, or how many windows of a block are valid."""
     step_records = list(records)
     if step_records and step_records[0].mode in IN_BLOCKS:
-        return _of_block(step_records)
+        return _of_block(step_records, facts)
     (record,) = step_records
     if not record.valid:
         cause = record.causes[0]
         short = _shown(f"invalid: {cause.cause}")
         return LiveStatus(False, _shown(f"invalid: {cause.cause}: {cause.detail}"), short)
-    words = f"{number(record.goodput)} requests/s" if record.goodput else "no figure"
+    words = f"{number(record.goodput)} {_unit(record, facts)}s/s" if record.goodput else "no figure"
     return LiveStatus(True, words, words)
 
 
@@ -63,22 +65,28 @@ def event_status(records: Sequence[EventRecord]) -> LiveStatus:
     return LiveStatus(False, words, words)
 
 
-def _of_block(records: Sequence[Record]) -> LiveStatus:
+def _unit(record: Record, facts: RunFacts) -> str:
+    return facts.kind_of(record.scenario).rated
+
+
+def _of_block(records: Sequence[Record], facts: RunFacts) -> LiveStatus:
     """How many windows of a block are valid, and why the first of the others is not."""
     refused = [record for record in records if not record.valid]
     words = f"{len(records) - len(refused)} of {len(records)} windows valid"
     if not refused:
-        return LiveStatus(True, _shown(words + _so_far(records)), words)
+        return LiveStatus(True, _shown(words + _so_far(records, facts)), words)
     cause = refused[0].causes[0]
     detail = f"{words}; {refused[0].service} {refused[0].scenario}: {cause.cause}: {cause.detail}"
     return LiveStatus(False, _shown(detail), words)
 
 
-def _so_far(records: Sequence[Record]) -> str:
+def _so_far(records: Sequence[Record], facts: RunFacts) -> str:
     """`; requests/s: bjoern-wsgi-py313-debian 80,266, ...`: the first of this round, without a verdict."""
-    served = [(record.goodput, record.service) for record in records if record.mode == "turns" and record.goodput]
+    unit = _unit(records[0], facts)
+    loaded = [record for record in records if record.mode == "turns" and _unit(record, facts) == unit]
+    served = [(record.goodput, record.service) for record in loaded if record.goodput]
     first = sorted(served, reverse=True)[:MOST_SERVICES]
-    return f"; requests/s: {', '.join(f'{service} {number(rate)}' for rate, service in first)}" if first else ""
+    return f"; {unit}s/s: {', '.join(f'{service} {number(rate)}' for rate, service in first)}" if first else ""
 
 
 def _shown(text: str) -> str:

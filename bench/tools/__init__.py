@@ -10,11 +10,12 @@ from bench.tools.ab import Ab
 from bench.tools.hey import Hey
 from bench.tools.parsed import Parsed
 from bench.tools.sockets import Sockets
+from bench.tools.streams import Streams
 from bench.tools.tool import Tool
 from bench.tools.vegeta import Vegeta
 from bench.tools.wrk import Wrk
 
-TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta())})
+TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta(), Streams())})
 """The tools that can be selected, by name, in the order of reports."""
 OPEN_LOOP = "vegeta"
 """The default tool for loads at a rate."""
@@ -58,8 +59,9 @@ def attack_s(rate: float | None, parsed: Parsed) -> float | None:
 
 
 def sent_rate_of(tool: str, rate: float | None, parsed: Parsed) -> float | None:
-    """Requests started per second; None if the output lacks the figures."""
-    attempts, duration = attempts_of(tool, parsed), attack_s(rate, parsed)
+    """Requests or streams started per second; None if the output lacks the figures."""
+    attempts = (parsed.extra or {}).get("begun", attempts_of(tool, parsed))
+    duration = attack_s(rate, parsed)
     return attempts / duration if attempts is not None and duration else None
 
 

@@ -149,5 +149,6 @@ def refusal(tool: str, level: Level, exchange: Exchange) -> str | None:
     """Why `tool` cannot generate this load; None if it can."""
     if level.share is not None and tool != OPEN_LOOP:
         return f"common rates are loaded by {OPEN_LOOP}"
-    load = Load(exchange=exchange, connections=level.connections, count=level.count, rate=level.rate)
+    numbers = {name: getattr(level, name) for name in ("connections", "count", "rate")}
+    load = Load(exchange=exchange, keepalive=not level.closes, **numbers)
     return TOOLS[tool].unspoken(exchange) or TOOLS[tool].refusal(load)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from bench.core.programs import KILLED
+from bench.exchange import kind_of
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import Measurement
 from bench.records.counters import is_clock_step
@@ -92,7 +93,7 @@ def _load(evidence: Evidence) -> Iterator[Cause]:
     sent = () if parsed is None else _sent(evidence, parsed)
     late = () if evidence.lag is None else evidence.lag.faults()
     planned = evidence.planned
-    duration_s = None if planned.held else planned.duration_s
+    duration_s = None if planned.stopped else planned.duration_s
     other = TOOLS[planned.tool].other_load(evidence.output, planned.connections, duration_s)
     if details := (*other, *sent, *late):
         yield Cause("load not as requested", "; ".join(details))
@@ -108,7 +109,7 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     if planned.count is None and planned.duration_s is not None and duration is not None:
         # Tools check the time every 0.1 s, then wait for outstanding responses.
         latest = 1.05 * planned.duration_s + 0.2 + (parsed.latency_s.max or 0)
-        if planned.held:
+        if planned.stopped:
             # Each turn waits for outstanding responses, and slow services get more turns until their window counts.
             latest = math.inf
         if not 0.98 * planned.duration_s - 0.01 <= duration <= latest:
@@ -207,6 +208,8 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     """Little's law for a closed loop: connections = goodput x mean latency."""
     planned, goodput, mean = evidence.planned, evidence.goodput, parsed.latency_s.mean
     if planned.connections is None or not goodput or mean is None or not parsed.requests:
+        return
+    if not kind_of(planned.exchange).one_at_a_time:
         return
     expected = planned.connections / goodput
     # When it stops, the tool waits for requests in flight, but does not count them: up to one per connection.

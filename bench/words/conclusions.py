@@ -42,6 +42,7 @@ from bench.words.remarks import (
     note_of,
     published_sentence,
 )
+from bench.words.units import in_units
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
@@ -132,19 +133,18 @@ def describe_ranking(
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     table_sentences += [published_sentence(beside, labels)] if beside else []
     table_sentences += map(along_sentence, along_axes(ranking, reference, places))
+    notes = {row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows}
     made = RankingText(
         ranking=ranking,
         question=ref_question(pairs, places) or table_question(services, places),
-        sentences=tuple(table_sentences),
+        sentences=tuple(in_units(words, ranking.unit) for words in table_sentences),
         labels=labels,
-        notes={
-            row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows
-        },
+        notes={service: in_units(words, ranking.unit) for service, words in notes.items()},
         waits={name: found for name, found in (waits or {}).items() if name in services},
         grid=grid,
         ladders=tuple(ladders(ranking, places)),
     )
-    return replace(made, beside=tuple(beside_words(ranking, made.name)))
+    return replace(made, beside=tuple(in_units(words, ranking.unit) for words in beside_words(ranking, made.name)))
 
 
 def drift_words(drift: float, rounds: int) -> str:
@@ -174,7 +174,7 @@ def systematic_words(ranking: Ranking) -> list[str]:
     """The systematic errors that the intervals include; none before the first verdicts, which have intervals."""
     if ranking.look is None:
         return []
-    return [words for words in (bias_words(ranking), credit_words(ranking.credit)) if words]
+    return [in_units(words, ranking.unit) for words in (bias_words(ranking), credit_words(ranking.credit)) if words]
 
 
 def credit_words(credit: float) -> str:

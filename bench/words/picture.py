@@ -9,6 +9,7 @@ from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, number, plural, size, span
 from bench.words.conclusions import RankingText, systematic_words
 from bench.words.names import level_words, loaded_words, wait_words
+from bench.words.units import in_units
 
 WIDE = 0.5
 """An interval that reaches farther from its mean than this share is seldom the same on both sides."""
@@ -29,15 +30,16 @@ def question_words(ranking: Ranking) -> str:
     services, load = plural(len(ranking.rows), "service"), _load(ranking)
     if waits:
         asked = "Least CPU per response" if cpu else "Most requests/s"
-        return f"{asked} if every response waits for {waits}, {services}: {scenario}, {load}"
+        return in_units(f"{asked} if every response waits for {waits}, {services}: {scenario}, {load}", ranking.unit)
     asked = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
-    return f"{asked}, {services}: {load}"
+    return in_units(f"{asked}, {services}: {load}", ranking.unit)
 
 
 def caption_words(ranking: Ranking) -> str:
     """What ranks a table, and which end is better."""
     cpu = ranking.metric is Metric.CPU
-    return f"{load_words(ranking)}: {'CPU per request, less' if cpu else 'requests/s, more'} is better"
+    judged = in_units("CPU per request, less" if cpu else "requests/s, more", ranking.unit)
+    return f"{load_words(ranking)}: {judged} is better"
 
 
 def certainty_words(text: RankingText) -> str:
@@ -46,7 +48,7 @@ def certainty_words(text: RankingText) -> str:
     if ranking.look is None:
         return f"No tiers yet: {plural(ranking.rounds, 'round')}; the first verdicts come after {ranking.looks[0]}."
     cpu = ranking.metric is Metric.CPU
-    judged = "CPU time per successful response" if cpu else "successful requests/s"
+    judged = in_units("CPU time per successful response" if cpu else "successful requests/s", ranking.unit)
     measured, confidence = plural(ranking.look, "round"), 100 * ranking.confidence
     words = [
         "No service of a tier is shown to be slower than its first.",

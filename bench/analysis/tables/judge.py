@@ -234,6 +234,7 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: RunFacts)
         cheapest=_cheapest(measured, cost),
         rate=next((record.rate for record in measured.records if record.rate), None),
         wait=table.wait,
+        unit=facts.kind_of(table.scenario).rated,
         bias=math.expm1(max(biases) - min(biases)) if biases else None,
         credit=math.expm1(look.credits.largest),
         drift=None if drift is None else math.expm1(drift),

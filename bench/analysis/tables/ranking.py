@@ -38,6 +38,8 @@ class Metric(StrEnum):
 PERCENTILES = (Metric.P50, Metric.P99, Metric.P999)
 """Of latency, at the same rate for all services of a table; they do not rank services."""
 
+REQUEST = "request"
+"""What figures are for, unless the kind of the exchange counts something else."""
 Bounds = tuple[float, float]
 """(low, high)."""
 HALF = 0.5
@@ -329,6 +331,8 @@ class Ranking(Compared):
     """Requests/s of a table at a common rate."""
     wait: Wait | None = None
     """What every response waits for."""
+    unit: str = REQUEST
+    """What its figures are for."""
     bias: float | None = None
     credit: float = 0.0
     drift: float | None = None

@@ -10,11 +10,9 @@ import re
 
 from bench.core.formats import plain
 from bench.core.programs import memory_file, run_joined
-from bench.exchange.kind import SILENT, Response
+from bench.exchange.kind import MOST_QUIET_S, SILENT, Response
 from bench.tools.tool import Load
 
-LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
-"""Bounds of the time after which a service that has neither worked nor responded is considered idle."""
 SLOW_BODY_S = 0.005
 """If a response ends this long after its first byte, it was sent in parts."""
 _SAID = re.compile(r"([0-9]{3}) ([0-9.]+) ([0-9.]+)\Z", re.ASCII)
@@ -48,15 +46,6 @@ def ask(load: Load, timeout_s: float) -> Response:
     # A good status with an incomplete or endless body does not count as a response.
     status, body_s = SILENT if done.returncode else said[1], float(said[2]) - float(said[3])
     return Response(status, said[2], output.partition("\n")[0], body_s, text)
-
-
-def quiet_s(response_s: float | None, connections: int) -> float:
-    """How long to wait without any response until a service counts as idle.
-
-    A service may process the requests of all connections before it sends the first response, so it is 1.5 times the
-    duration of a single response for each connection.
-    """
-    return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (response_s or 0.0) * connections))
 
 
 def rest_s(response: Response | None) -> float:

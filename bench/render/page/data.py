@@ -41,6 +41,7 @@ from bench.words.names import level_words
 from bench.words.order import PAGE, pair_words
 from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
+from bench.words.units import in_units
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
@@ -136,7 +137,7 @@ def _ranking(text: RankingText) -> dict[str, Any]:
         "services": services,
         "labels": [text.labels[name] for name in services],
         "ranked": sum(row.rank is not None for row in ranking.rows),
-        "against": column_name(ranking.metric, "{0}"),
+        "against": in_units(column_name(ranking.metric, "{0}"), ranking.unit),
     }
 
 
@@ -183,7 +184,7 @@ def _said(ranking: Ranking | Percentile, a: str, b: str) -> str:
         return ""
     if isinstance(ranking, Percentile):
         return latency_pair_words(ranking, a, b, names)
-    words = pair_words(ranking, a, b, names)
+    words = in_units(pair_words(ranking, a, b, names), ranking.unit)
     return capital(words) if words.startswith("no winner") else words
 
 

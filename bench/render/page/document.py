@@ -27,6 +27,7 @@ from bench.render.report import Report
 from bench.render.text import page_template
 from bench.run.reader import Run, ServiceFacts
 from bench.words.conclusions import RankingText
+from bench.words.units import in_units
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
@@ -59,7 +60,7 @@ def html(
     flames = "flames" in data
     sources = sources_data(source)
     libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
-    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), app()]
+    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), in_units(app(), report.unit)]
     events = event_parts(report.events) if report.events else []
     styles = ["style.css", *(["rankings.css"] if tables else []), *(["events.css"] if events else [])]
     bare = page_template(HERE, "index.html.jinja").render(
@@ -78,6 +79,7 @@ def html(
         policy=policy(scripts),
         details=Markup(DETAILS),
     )
+    bare = in_units(bare, report.unit)
     made = parts(records, windows, MOST_BYTES - len(bare.encode()))
     details = "".join(f'<script type="text/plain" class="part">{part}</script>\n' for part in made)
     return bare.replace(DETAILS, details, 1)

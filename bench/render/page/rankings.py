@@ -20,6 +20,7 @@ from bench.words.changes import column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import caption_words, certainty_words, narrow_words, question_words
+from bench.words.units import in_units
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again if there is only one table; the others open below them."""
@@ -61,7 +62,7 @@ class Answer:
         columns = [one for one in ranking_columns(text, text.labels.__getitem__) if one.name and one.page]
         table = table_of("", [one.on_page() for one in columns], ranking.rows).said_once
         kept = [one for one in columns if one.on_page().name in table.columns]
-        against = column_name(ranking.metric, "the best")
+        against = in_units(column_name(ranking.metric, "the best"), ranking.unit)
         self.heads = [_head(number, column, against) for number, column in enumerate(kept)]
         self.footnotes = _numbered(text)
         first = len(ranking.rows) if len(ranking.rows) <= MOST_ROWS else FIRST_ROWS
@@ -118,7 +119,7 @@ def _head(number: int, column: RankingColumn, against: str) -> Head:
     title = column.on_page().name
     if column.figure:
         # Percentiles have the same unit, so that their names are needed to tell them apart.
-        return Head(title, f"scaled f{number}", column.name if column.unit == "ms" else "", column is REQUESTS)
+        return Head(title, f"scaled f{number}", column.name if column.unit == "ms" else "", column.figure is REQUESTS.figure)
     kind = "against" if column.name == against else column.name if column.left else "figure"
     return Head(title, kind, "", falling=False)
 

@@ -21,6 +21,7 @@ from bench.load.held import Freezer
 from bench.load.in_turns import windows_of
 from bench.load.task import Step, read_step
 from bench.schedule.step_file import write_step
+from bench.tools.streams import Streams
 from bench.tools.tool import Command, Load
 from bench.tools.vegeta import Vegeta
 
@@ -129,3 +130,22 @@ def test_without_a_freezer_all_are_loaded_too(step: Step, monkeypatch: pytest.Mo
     monkeypatch.setattr(Vegeta, "command", lambda *_: Command(("true",)))
     load(step, None)
     assert [told(step, name)["exit_status"] for name in NAMES] == [0, 0, 0]
+
+
+def test_streams_with_a_pace_of_their_own_are_loaded_side_by_side(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paced = {"kind": "sse", "path": "/sse/2/100", "events": 2, "gap_ms": 100}
+    paced |= {"tool": "streams", "level": "r4", "rate": 4, "connections": None}
+    lines = [line | paced | {"dir": line["dir"].replace("wrk-c16", "streams-r4")} for line in block(2, STACKS)]
+    write_step(run := write_run(tmp_path / "results/a-run", lines), one_step(lines))
+    step = read_step(str(run))
+    monkeypatch.setattr(module, "pinned", lambda load: load)
+    monkeypatch.setattr(Streams, "command", lambda *_: Command(("sleep", "0.5")))
+    done = list[str]()
+    monkeypatch.setattr(in_turns, "prepare", lambda task, _: done.append(task.planned.service))
+    in_turns.load_windows(step)
+    assert sorted(done) == sorted(NAMES)
+    told_of = [json.loads((step.run / line["dir"] / "tool.json").read_text()) for line in lines]
+    spans = [(turn["began_ns"], turn["began_ns"] + turn["load_ns"]) for (turn,) in (t["turns"]["each"] for t in told_of)]
+    assert max(began for began, _ in spans) < min(ended for _, ended in spans)
+    assert {(turns["count"], turns["each"][0]["long"]) for turns in (t["turns"] for t in told_of)} == {(1, None)}

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -86,6 +86,34 @@ class Frozen:
             yield frozenset(services) - frozenset(self.refused)
         finally:
             self.thawed += 1
+
+
+class Switch:
+    """A freezer that notes what it freezes (`-`) and thaws (`+`), and whether the service's tool runs then."""
+
+    def __init__(self, tools: Mapping[str, HeldTool]) -> None:
+        self.tools, self.log = tools, list[str]()
+
+    def ran_and_waited_ns(self, service: str) -> None:
+        return None
+
+    def _note(self, sign: str, services: Sequence[str]) -> None:
+        for name in sorted(services):
+            held = self.tools[name]
+            runs = held.status is None and state(held._process.pid) not in "Tt"
+            self.log.append(f"{sign}{name}{'!' * runs}")
+
+    @contextmanager
+    def frozen(self, services: Sequence[str]) -> Iterator[frozenset[str]]:
+        self._note("-", services)
+        yield frozenset(services)
+        self._note("+", services)
+
+    @contextmanager
+    def thawed(self, services: Sequence[str]) -> Iterator[None]:
+        self._note("+", services)
+        yield
+        self._note("-", services)
 
 
 def run(runners: list[Runner], counters: Ticks, shared: list[str], **options: Any) -> dict[str, Turns]:
@@ -205,6 +233,18 @@ def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path) -> None:
     assert [runner.tool.status for runner in runners] == [3, 3]
 
 
+def test_a_service_that_goes_on_by_itself_is_frozen_between_its_turns(tmp_path: Path) -> None:
+    tools = {name: tool(tmp_path / name) for name in ("a", "b")}
+    freezer = Switch(tools)
+    runners = [Runner(name, held, NOWHERE, seconds=0.2, quiet=False) for name, held in tools.items()]
+    taken = run(runners, Ticks(), [], turn_s=0.1, freezer=freezer)
+    first, second = ("a", "b") if freezer.log[2] == "+a!" else ("b", "a")
+    # It is thawed after its tool runs, and frozen before that is stopped, so that the tool reads all that it has sent.
+    turns = [f"{sign}{name}!" for name in 2 * (first, second) for sign in "+-"]
+    assert freezer.log[:10] == ["-a", "-b", *turns] and freezer.log[-2:] == ["+a", "+b"]
+    assert {(one.count, one.end, one.drain_ns) for one in taken.values()} == {(2, FROZEN, 0)}
+
+
 def test_services_are_thawed_where_a_tool_cannot_be_ended(tmp_path: Path, monkeypatch: Patch) -> None:
     freezer = Frozen()
     monkeypatch.setattr(HeldTool, "interrupt", Mock(side_effect=OSError("gone")))
@@ -291,6 +331,15 @@ def test_the_connections_that_were_opened_in_its_turns_are_counted(tmp_path: Pat
         runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)
         taken = run([runner], Ticks(), [], turn_s=0.1, freezer=freezer)["a"]
         assert (taken.opened, [turn.octets for turn in taken.each]) == (14, [900, 900])
+
+
+def test_what_a_server_says_when_a_connection_opens_is_none_of_its_responses(tmp_path: Path, monkeypatch: Patch) -> None:
+    seen = (Traffic(number // 3, 900 * number) for number in range(100))
+    monkeypatch.setattr(turns_module, "traffic", lambda: next(seen))
+    runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2, opening_bytes=100)
+    taken = run([runner], Ticks(), [], turn_s=0.1)["a"]
+    assert (taken.opened, [turn.octets for turn in taken.each]) == (1, [900, 800])
+    assert "opening_bytes" not in taken.told({})
 
 
 def test_a_kernel_without_sock_diag_tells_it_too(listener: Listener, peer: Peer, monkeypatch: Patch) -> None:

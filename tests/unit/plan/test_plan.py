@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.settings import read_settings
 from bench.plan.events import EVENTS, cases_of, kinds_of
+from bench.plan.measurement import read_measurement
 from bench.plan.order import measurements
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
@@ -216,3 +218,39 @@ def test_an_event_may_have_fewer_rounds_than_the_run() -> None:
         [],
     ]
     assert not any(map(cases_of, ("slow:0", "slow:two", ":2")))
+
+
+STREAMS = ("uvicorn-starlette", "uvicorn-asgi")
+
+
+def test_what_no_tool_of_a_preset_speaks_is_loaded_by_the_one_that_does() -> None:
+    made = plan(stacks=STREAMS, scenarios=("ws-echo-1k-deflate", "json"))
+    tables = {table.first.scenario: table for table in made.tables}
+    echo = tables["ws-echo-1k-deflate"].first
+    assert {name: table.first.tool for name, table in tables.items()} == {"ws-echo-1k-deflate": "streams", "json": "wrk"}
+    assert (echo.exchange.kind, echo.exchange.size, echo.exchange.deflate) == ("websocket", 1024, True)
+    assert not tables["ws-echo-1k-deflate"].shares and {null.tool for null in made.nulls} == {"wrk", "vegeta"}
+    assert [read_measurement(json.loads(line.to_line())) for line in measurements(made, 1)] == measurements(made, 1)
+
+
+def test_a_tool_that_is_asked_for_by_name_is_not_replaced() -> None:
+    with pytest.raises(UserError, match="wrk does not speak websocket over ws"):
+        plan(stacks=STREAMS, scenarios=("ws-echo-16",), tools=("wrk",))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "level", "path", "stopped", "seconds"),
+    [
+        ("sse-unpaced", "16", "/sse/1000/0", True, 1),
+        ("sse-paced-20", "16", "/sse/200/20", False, 8),
+        ("sse-tokens", "r4", "/sse/500/10", False, 10),
+    ],
+)
+def test_a_stream_with_a_pace_of_its_own_is_loaded_side_by_side(
+    scenario: str, level: str, path: str, stopped: bool, seconds: int
+) -> None:
+    made = plan(stacks=STREAMS, scenarios=(scenario,), levels=(level,))
+    assert (len(made.tables), len(made.alone)) == (1, 0)
+    lines = measurements(made, 1)
+    assert {(line.exchange.path, line.mode) for line in lines} == {(path, "turns")}
+    assert {(line.stopped, line.duration_s) for line in lines} == {(stopped, seconds)}

@@ -1,0 +1,11 @@
+"""WebSocket: messages that come back as they are, on each connection one at a time."""
+
+from bench.exchange.kind import idle_after_s as quiet_s
+from bench.exchange.websocket.echo import ask, most_possible, rest_s
+from bench.exchange.websocket.warm_up import warm_up, warmed
+
+__all__ = ("ask", "checks", "most_possible", "one_at_a_time", "quiet", "quiet_s", "rated", "rest_s", "unit", "warm_up", "warmed")
+
+unit = rated = "message"
+checks = "bench.exchange.websocket.check"
+quiet = one_at_a_time = True
