@@ -78,7 +78,8 @@ def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:
 def _skips(matrix: Matrix) -> Iterator[str]:
     for skip in matrix.skips:
         held = sum(skip.holds(s.name, s.server) for s in matrix.services)
-        yield f"- `{skip.service}`{f', {skip.style}' if skip.style else ''} ({held}): {skip.cause}"
+        only = f", {skip.style or skip.route}" if skip.style or skip.route else ""
+        yield f"- `{skip.service}`{only} ({held}): {skip.cause}"
 
 
 def _table(names: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

@@ -195,6 +195,9 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     for table, frameworks in (("frameworks", matrix.frameworks), ("selftests", matrix.selftests)):
         for framework in frameworks.values():
             _check_routes(framework, routes, f"{table}.{framework.name}")
+    for skip in matrix.skips:
+        if skip.route and skip.route not in routes:
+            raise ValueError(f"skip of '{skip.service}': '{skip.route}' is not a route")
     return replace(matrix, services=tuple(legal_services(matrix, matrix.pythons, matrix.bases)))
 
 

@@ -66,6 +66,7 @@ class Notes:
     lacks: str = ""
     stall: str = ""
     stall_of_several: str = ""
+    deflate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,8 @@ class Service:
     """The folder with the wheels of `package` that were made for the run; empty: its image has a locked release."""
     owned: bool = False
     """Whether it runs on another machine and the user states to own it."""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Routes that this combination cannot serve, with the cause (a `[[skip]]` with a route)."""
     threads: str = ""
     """THREADS for its server, if it reads the knob and no setting has it; empty: the default in its `start`."""
 
@@ -280,20 +283,27 @@ class Service:
 
     def lacking(self, route: Route) -> str | None:
         """Why this service does not offer `route`; None if it does."""
-        lacks = self.framework.lacks
+        name, lacks = self.framework.name, self.framework.lacks
         if route.selftest:
-            return None if self.framework.selftest else "only self-test apps have it"
+            return None if self.framework.selftest else f"{name}: only self-test apps have it"
         offered = route.basic or route.name in self.framework.offers
-        return lacks.get(route.name) or (None if offered else lacks.get("*"))
+        if why := lacks.get(route.name) or (None if offered else lacks.get("*")):
+            return f"{name}: {why}"
+        # A user's own app may have a route of that name, which is another.
+        return None if self.framework.own else self.lacks.get(route.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Services that are not run: their name matches the glob `service`, and their server has the style, if given."""
+    """Services that are not run: their name matches the glob `service`, and their server has the style, if given.
+
+    With a `route`, they only do not serve that.
+    """
 
     service: str
     cause: str
     style: str | None = None
+    route: str | None = None
 
     def holds(self, name: str, server: Server) -> bool:
         """Whether it applies to the service with this name and server."""
@@ -440,7 +450,7 @@ class Matrix:
 
     def skip_cause(self, name: str, server: Server) -> str | None:
         """Why the service with this name is not run; None if it is."""
-        return next((skip.cause for skip in self.skips if skip.holds(name, server)), None)
+        return next((skip.cause for skip in self.skips if not skip.route and skip.holds(name, server)), None)
 
     def suite(self, python: str, base: str) -> str | None:
         """The Debian release from which a Python's base can be built locally; None if there is none."""
@@ -468,7 +478,9 @@ def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str])
         stack = stack_name(server.name, framework.name)
         for python, base in itertools.product(pythons, bases):
             name = f"{stack}-{suffix(python, base)}"
-            yield Service(name, stack, server, framework, python, base, None, matrix.skip_cause(name, server))
+            lacks = {skip.route: skip.cause for skip in matrix.skips if skip.route and skip.holds(name, server)}
+            cause = matrix.skip_cause(name, server)
+            yield Service(name, stack, server, framework, python, base, None, cause, lacks=lacks)
 
 
 def select(patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:

@@ -33,7 +33,7 @@ def event_cells(
         name = kind.cases[0].name
         route, exchange, scenario = _asked(matrix, service, preset, kind)
         if lacking := service.lacking(route):
-            skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
+            skips.append(SkippedCell(service.name, lacking, scenario, event=name))
             continue
         asked_for = (lasting(case, seconds) for case in kind.cases)
         why_not = kind.own_app if service.framework.own else ""
@@ -62,8 +62,7 @@ def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str
     if event.needs and event.needs.scenario:
         beside, exchange = matrix.route_of(event.needs.scenario)
         event = replace(event, needs=replace(event.needs, path=exchange.path))
-    lacking = service.lacking(beside) if beside else None
-    return f"{service.framework.name}: {lacking}" if lacking else event
+    return (service.lacking(beside) if beside else None) or event
 
 
 def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, Exchange, str]:

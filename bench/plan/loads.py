@@ -65,7 +65,7 @@ def _cells(
     """The cells of a service. If none of the load's tools speaks an exchange, those of the `others` that do load it."""
     for scenario, (route, sent) in routes.items():
         if lacking := service.lacking(route):
-            skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario))
+            skips.append(SkippedCell(service.name, lacking, scenario))
             continue
         exchange = service.reached_by(sent)
         spoken = [tool for tool in (*load.tools, *others) if not TOOLS[tool].unspoken(exchange)]

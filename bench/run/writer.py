@@ -157,7 +157,7 @@ def _notes(service: Service, settings: Mapping[str, str], own_locks: Mapping[str
     texts = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
     if own := service.framework.own:
         texts["sets"] = joined([*filter(None, (texts["sets"], *_of_app(service, own_locks.get(own.lock_suffix))))])
-    several = texts.pop("stall_of_several")
+    several, _ = texts.pop("stall_of_several"), texts.pop("deflate")
     texts["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
     return {"notes": {name: text for name, text in texts.items() if text}}
 

@@ -9,7 +9,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from operator import itemgetter
 from typing import Any, NoReturn
@@ -21,6 +21,9 @@ ADDITIONAL_FORTUNE = (0, "Additional fortune added at request time.")
 WORLD_ROWS = 10_000
 MAX_COUNT = 500
 MAX_DURATION_MS = 10_000
+MAX_EVENTS = 100_000
+MAX_GAP_MS = 1_000
+TOKEN = " benchmark"
 ECHO_LIMIT = 64 * 1024
 # Below the depth at which the encoder of any Python overflows: what was parsed can also be encoded.
 MAX_NESTING = 200
@@ -49,12 +52,46 @@ def clamp_duration(text: object) -> int:
     return _clamp(text, 0, MAX_DURATION_MS, absent=0)
 
 
+def clamp_events(text: object) -> int:
+    """Number of events of a stream, clamped to 1..100000; anything but an integer counts as 1."""
+    return _clamp(text, 1, MAX_EVENTS, absent=1)
+
+
+def clamp_gap(text: object) -> int:
+    """Milliseconds between two events, clamped to 0..1000; anything but an integer counts as 0."""
+    return _clamp(text, 0, MAX_GAP_MS, absent=0)
+
+
 def _clamp(text: object, low: int, high: int, absent: int) -> int:
     # Some frameworks pass a list when a parameter is repeated.
     if not isinstance(text, str) or not _INTEGER.fullmatch(text):
         return absent
     # Through float: int() rejects numbers of thousands of digits, float() turns them into infinity.
     return int(min(max(float(text), low), high))
+
+
+def event(number: int) -> dict[str, Any]:
+    """The data of a stream's event, as an object."""
+    return {"n": number, "token": TOKEN}
+
+
+def event_data(number: int) -> str:
+    """The data of a stream's event, as JSON."""
+    return to_json(event(number))
+
+
+def event_text(number: int) -> str:
+    """An event of a stream of server-sent events, for frameworks that leave its text to the app."""
+    return f"data: {event_data(number)}\n\n"
+
+
+def paced(count: int, gap_ms: int) -> Iterator[int]:
+    """The numbers of a stream's events, each when it is due: k gaps after the first one. A late one delays no other."""
+    first = time.monotonic()
+    for number in range(count):
+        if gap_ms and (wait := first + number * gap_ms / 1000 - time.monotonic()) > 0:
+            time.sleep(wait)
+        yield number
 
 
 def world_ids(count: int) -> list[int]:

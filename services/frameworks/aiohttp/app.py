@@ -5,15 +5,19 @@ JSON        "Server Reference" (json_bytes_response)
 templates   "Web Server Advanced" (Template Rendering: aiohttp_jinja2)
 database    "Web Server Advanced" (Cleanup Context: an engine for as long as the application)
 lifespan    the same (Application.cleanup_ctx)
+streams     "Third-Party libraries" (aiohttp-sse, officially supported), whose README has the form
+websocket   "Web Server Quickstart" (WebSockets)
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import aiohttp_jinja2
-from aiohttp import web
+from aiohttp import WSMsgType, web
+from aiohttp_sse import sse_response
 from common import contract, fast_json, work
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from common.async_paced import paced
 from jinja2 import FileSystemLoader
 
 BACKENDS = web.AppKey("backends", Backends)
@@ -82,6 +86,28 @@ async def echo(request: web.Request) -> web.Response:
         return foreign_json(contract.echo(body))
     except ValueError as refusal:
         return foreign_json({"error": str(refusal)}, 400)
+
+
+@routes.get("/sse/{count:[^/]*}/{gap:[^/]*}")
+async def sse(request: web.Request) -> web.StreamResponse:
+    asked = request.match_info
+    numbers = paced(contract.clamp_events(asked["count"]), contract.clamp_gap(asked["gap"]))
+    async with sse_response(request) as response:
+        async for number in numbers:
+            await response.send(contract.event_data(number))
+    return response
+
+
+@routes.get("/ws/echo")
+async def websocket_echo(request: web.Request) -> web.WebSocketResponse:
+    websocket = web.WebSocketResponse()
+    await websocket.prepare(request)
+    async for message in websocket:
+        if message.type == WSMsgType.TEXT:
+            await websocket.send_str(message.data)
+        elif message.type == WSMsgType.BINARY:
+            await websocket.send_bytes(message.data)
+    return websocket
 
 
 def database_routes(kind: str) -> list[web.RouteDef]:

@@ -5,17 +5,20 @@ JSON        orjson's README (dumps)
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    "Lifespan Protocol" (Lifespan State)
 lifespan    the same
+streams     as the other HTTP messages (Response Body, more_body; Disconnect)
+websocket   "WebSocket"
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 from urllib.parse import parse_qs
 
 from common import contract, events, fast_json, jinja
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from common.async_paced import paced
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -27,6 +30,7 @@ class Answer(NamedTuple):
     content_type: bytes
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    stream: Optional[AsyncIterator[bytes]] = None
 
 
 # Takes the scope, `receive` and the last path segment.
@@ -35,6 +39,8 @@ Handler = Callable[[Message, Receive, str], Awaitable[Answer]]
 TEXT = b"text/plain; charset=utf-8"
 HTML = b"text/html; charset=utf-8"
 JSON = b"application/json"
+EVENTS = b"text/event-stream"
+UNSTORED = ((b"cache-control", b"no-store"),)
 
 GREETING = contract.GREETING.encode()
 ROUTE_RESPONSE = contract.ROUTE_RESPONSE.encode()
@@ -105,6 +111,13 @@ async def echo(scope: Message, receive: Receive, last: str) -> Answer:
         return error(HTTPStatus.BAD_REQUEST, str(refusal))
 
 
+async def sse(scope: Message, receive: Receive, last: str) -> Answer:
+    count, _, gap = last.partition("/")
+    numbers = paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    stream = (b"data: %b\n\n" % fast_json.dumps(contract.event(number)) async for number in numbers)
+    return Answer(200, EVENTS, b"", UNSTORED, stream)
+
+
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
     """The database routes of one store: `raw` or `orm`."""
 
@@ -154,6 +167,8 @@ async def answer(scope: Message, receive: Receive) -> Answer:
         parent, _, last = path.rpartition("/")
         # The parent of "/anything" is the root, which takes no segment.
         route = ROUTES.get(parent + "/") if parent else None
+        if parent.rpartition("/")[0] == "/sse":
+            route, last = ("GET", sse), path[len("/sse/") :]
     if route is None:
         return error(HTTPStatus.NOT_FOUND, f"there is no {path}")
     method, handler = route
@@ -165,13 +180,53 @@ async def answer(scope: Message, receive: Receive) -> Answer:
 
 @events.asgi
 async def app(scope: Message, receive: Receive, send: Send) -> None:
-    if scope["type"] == "lifespan":
-        await lifespan(scope, receive, send)
+    if scope["type"] != "http":
+        await (lifespan if scope["type"] == "lifespan" else websocket)(scope, receive, send)
         return
-    status, content_type, body, more = await answer(scope, receive)
+    status, content_type, body, more, stream = await answer(scope, receive)
+    if stream is not None:
+        headers = [(b"content-type", content_type), *more]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        if scope["method"] != "HEAD":
+            await until_either(send_all(stream, send), disconnect(receive))
+        await send({"type": "http.response.body", "body": b""})
+        return
     headers = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def send_all(stream: AsyncIterator[bytes], send: Send) -> None:
+    async for part in stream:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+async def disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def until_either(*works: Awaitable[None]) -> None:
+    """Do both until one of them ends: nothing else tells that a client has left."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def websocket(scope: Message, receive: Receive, send: Send) -> None:
+    await receive()
+    if scope["path"] != "/ws/echo":
+        await send({"type": "websocket.close"})
+        return
+    await send({"type": "websocket.accept"})
+    while (message := await receive())["type"] == "websocket.receive":
+        text = message.get("text")
+        kind, data = ("bytes", message["bytes"]) if text is None else ("text", text)
+        await send({"type": "websocket.send", kind: data})
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:

@@ -5,19 +5,23 @@ JSON        "Settings" (using orjson: a response of its own, the fastest form)
 templates   "Server Side Rendering" (Jinja2)
 database    "The Application class" (lifespan: for pools of connections), "Dependency injection"
 lifespan    the same
+streams     "Server-Sent Events"
+websocket   "WebSocket"
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
-from blacksheep import Application, Content, Request, Response, get, post
+from blacksheep import Application, Content, Request, Response, WebSocket, WebSocketDisconnectError, get, post
 from blacksheep.server.rendering.jinja2 import JinjaRenderer
 from blacksheep.server.responses import text, view
 from blacksheep.server.routing import Route
+from blacksheep.server.sse import ServerSentEvent
 from blacksheep.settings.html import html_settings
 from common import contract, fast_json
 from common.async_backends import Backends, UpstreamError, open_backends
+from common.async_paced import paced
 from jinja2 import FileSystemLoader
 
 html_settings.use(JinjaRenderer(FileSystemLoader("templates")))
@@ -95,6 +99,27 @@ async def echo(request: Request) -> Response:
         return foreign_json(contract.echo(bytes(body)))
     except ValueError as refusal:
         return json({"error": str(refusal)}, 400)
+
+
+@get("/sse/{segment:count}/{segment:gap}")
+async def sse(count: str, gap: str) -> AsyncIterable[ServerSentEvent]:
+    async for number in paced(contract.clamp_events(count), contract.clamp_gap(gap)):
+        yield ServerSentEvent(contract.event(number))
+
+
+@app.router.ws("/ws/echo")
+async def websocket_echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    try:
+        while True:
+            message = await websocket.receive()
+            text = message.get("text")
+            if text is None:
+                await websocket.send_bytes(message["bytes"])
+            else:
+                await websocket.send_text(text)
+    except WebSocketDisconnectError:
+        pass
 
 
 def database_routes(kind: str) -> None:

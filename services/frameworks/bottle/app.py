@@ -5,11 +5,13 @@ JSON        "User's Guide" (Generating content: dictionaries); with ujson, which
 templates   "User's Guide" (Templates), "SimpleTemplate"
 database    none of its own; a plugin's would be lent to a request, as here ("Writing Plugins")
 lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
+streams     "User's Guide" (Generating content: iterables and generators)
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from bottle import Bottle, HTTPError, json_dumps, request, response, template
@@ -98,6 +100,14 @@ def echo() -> Any:
         return foreign_json(contract.echo(body))
     except ValueError as refusal:
         return refuse(400, str(refusal))
+
+
+@app.get("/sse/<count:re:[^/]*>/<gap:re:[^/]*>")
+def sse(count: str, gap: str) -> Iterator[str]:
+    response.content_type = "text/event-stream"
+    response.set_header("Cache-Control", "no-store")
+    for number in contract.paced(contract.clamp_events(count), contract.clamp_gap(gap)):
+        yield contract.event_text(number)
 
 
 def database_routes(kind: str) -> None:

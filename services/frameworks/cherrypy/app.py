@@ -5,9 +5,11 @@ JSON        "Basics" (Dealing with JSON: encoding the response)
 templates   "Advanced" (HTML Templating support: none of its own, Jinja2 as an example)
 database    "Advanced" (Database support: none of its own, SQLAlchemy as an example)
 lifespan    "Extend" (the bus), which is not needed: common/sync_backends.py connects with the first request
+streams     "Advanced" (Streaming the response body)
 """
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import cherrypy
@@ -97,6 +99,14 @@ class Contract:
         count = contract.clamp_count(number)
         backends.raw.create_data(count)
         return {"created": count}
+
+    @cherrypy.expose
+    @cherrypy.config(**{"response.stream": True})
+    def sse(self, count: object = "", gap: object = "") -> Iterator[bytes]:
+        cherrypy.response.headers["Content-Type"] = "text/event-stream"
+        cherrypy.response.headers["Cache-Control"] = "no-store"
+        numbers = contract.paced(contract.clamp_events(count), contract.clamp_gap(gap))
+        return (contract.event_text(number).encode() for number in numbers)
 
     # Take the raw body, which CherryPy would parse by its type. The method is checked here: CherryPy's tool runs before
     # the rest of the path is checked, and would answer 405 for paths that do not exist.

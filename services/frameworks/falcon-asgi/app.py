@@ -5,6 +5,8 @@ JSON        "Media" (JSONHandler, which names orjson)
 templates   none of its own: Jinja2
 database    "FAQ" (How do I manage my database connections with ASGI: a pool that middleware opens)
 lifespan    "Middleware" (process_startup, process_shutdown)
+streams     "The Response Class" (ASGI: sse)
+websocket   "WebSocket" (media handlers: other methods take either text or bytes)
 """
 
 import asyncio
@@ -15,8 +17,10 @@ import falcon
 import falcon.asgi
 from common import contract, fast_json, jinja
 from common.async_backends import Backends, Store, UpstreamError, open_backends
-from falcon.asgi import Request, Response
-from falcon.media import JSONHandler
+from common.async_paced import paced
+from falcon import WebSocketPayloadType
+from falcon.asgi import Request, Response, SSEvent, WebSocket
+from falcon.media import BinaryBaseHandlerWS, JSONHandler, TextBaseHandlerWS
 
 HTML = "text/html; charset=utf-8"
 
@@ -119,6 +123,45 @@ class Fortunes(StoreResource):
         resp.text = jinja.fortunes_page(await self.store.fortunes())
 
 
+class Events:
+    async def on_get(self, req: Request, resp: Response, count: str, gap: str) -> None:
+        numbers = paced(contract.clamp_events(count), contract.clamp_gap(gap))
+        resp.cache_control = ["no-store"]
+        resp.sse = (SSEvent(json=contract.event(number)) async for number in numbers)
+
+
+class SocketEcho:
+    async def on_websocket(self, req: Request, ws: WebSocket) -> None:
+        try:
+            await ws.accept()
+            while True:
+                message = await ws.receive_media()
+                await ws.send_media(message, KINDS[type(message)])
+        except falcon.WebSocketDisconnected:
+            pass
+
+
+KINDS = {str: WebSocketPayloadType.TEXT, bytes: WebSocketPayloadType.BINARY}
+
+
+class PlainText(TextBaseHandlerWS):
+    """Text as it is: Falcon's own handlers are for JSON and MessagePack."""
+
+    def serialize(self, media: Any) -> str:
+        return media
+
+    def deserialize(self, payload: str) -> Any:
+        return payload
+
+
+class PlainBytes(BinaryBaseHandlerWS):
+    def serialize(self, media: Any) -> bytes:
+        return media
+
+    def deserialize(self, payload: bytes) -> Any:
+        return payload
+
+
 async def bad_gateway(req: Request, resp: Response, failure: Exception, params: dict[str, Any]) -> None:
     raise falcon.HTTPBadGateway(description=str(failure))
 
@@ -135,6 +178,9 @@ def create_app() -> falcon.asgi.App:
     handlers = {falcon.MEDIA_JSON: JSONHandler(dumps=fast_json.dumps, loads=fast_json.loads)}
     app.req_options.media_handlers.update(handlers)
     app.resp_options.media_handlers.update(handlers)
+    app.ws_options.media_handlers.update(
+        {WebSocketPayloadType.TEXT: PlainText(), WebSocketPayloadType.BINARY: PlainBytes()}
+    )
     app.add_error_handler(UpstreamError, bad_gateway)
     app.set_error_serializer(refuse)
 
@@ -146,6 +192,8 @@ def create_app() -> falcon.asgi.App:
     app.add_route("/simple_request/{ms}", SimpleRequest(backing))
     app.add_route("/create_data/{number}", CreateData(backing))
     app.add_route("/echo", Echo())
+    app.add_route("/sse/{count}/{gap}", Events())
+    app.add_route("/ws/echo", SocketEcho())
     for kind in ("raw", "orm"):
         app.add_route(f"/{kind}/db", Db(backing, kind))
         app.add_route(f"/{kind}/queries/{{number}}", Queries(backing, kind))

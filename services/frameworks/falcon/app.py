@@ -5,6 +5,7 @@ JSON        "Media" (JSONHandler, which names orjson)
 templates   none of its own: Jinja2
 database    "FAQ" (How do I manage my database connections: a pool that resources are given)
 lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
+streams     "The Response Class" (stream)
 """
 
 import time
@@ -98,6 +99,14 @@ class Fortunes:
         resp.text = jinja.fortunes_page(self.store.fortunes())
 
 
+class Events:
+    def on_get(self, req: Request, resp: Response, count: str, gap: str) -> None:
+        numbers = contract.paced(contract.clamp_events(count), contract.clamp_gap(gap))
+        resp.content_type = "text/event-stream"
+        resp.cache_control = ["no-store"]
+        resp.stream = (contract.event_text(number).encode() for number in numbers)
+
+
 def bad_gateway(req: Request, resp: Response, failure: Exception, params: dict[str, Any]) -> None:
     raise falcon.HTTPBadGateway(description=str(failure))
 
@@ -124,6 +133,7 @@ def create_app() -> falcon.App:
     app.add_route("/simple_request/{ms}", SimpleRequest())
     app.add_route("/create_data/{number}", CreateData())
     app.add_route("/echo", Echo())
+    app.add_route("/sse/{count}/{gap}", Events())
     stores: dict[str, Store] = {"raw": backends.raw, "orm": backends.orm}
     for kind, store in stores.items():
         app.add_route(f"/{kind}/db", Db(store))

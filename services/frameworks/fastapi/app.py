@@ -5,6 +5,8 @@ JSON        "Response Model - Return Type", "Custom Response"
 templates   "Templates"
 database    "SQL (Relational) Databases" (a session for each request; there synchronous)
 lifespan    "Lifespan Events"
+streams     "Server-Sent Events (SSE)"
+websocket   "WebSockets"
 
 Declared return types are the fast way: Pydantic validates and serializes them in compiled code, so FastAPI has
 deprecated its own ORJSONResponse (fastapi.tiangolo.com, "Custom Response").
@@ -12,13 +14,14 @@ deprecated its own ORJSONResponse (fastapi.tiangolo.com, "Custom Response").
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Optional
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
-from fastapi import APIRouter, FastAPI, Request, Response
+from common.async_paced import paced
+from fastapi import APIRouter, FastAPI, Request, Response, WebSocket
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, select_autoescape
@@ -26,6 +29,11 @@ from starlette.convertors import Convertor, register_url_convertor
 
 # Before Python 3.12, Pydantic accepts only this TypedDict, which it validates in half the time of a model.
 from typing_extensions import TypedDict
+
+try:
+    from fastapi.sse import EventSourceResponse
+except ImportError:  # before 0.135, as on Python 3.9
+    EventSourceResponse = None  # type: ignore[assignment,misc]
 
 
 class World(TypedDict):
@@ -43,6 +51,11 @@ class Waited(TypedDict):
 
 class Created(TypedDict):
     created: int
+
+
+class Event(TypedDict):
+    n: int
+    token: str
 
 
 class SegmentConvertor(Convertor[str]):
@@ -186,3 +199,22 @@ async def echo(request: Request) -> JSONResponse:
         return JSONResponse(contract.echo(bytes(body)))
     except ValueError as refusal:
         return JSONResponse({"error": str(refusal)}, 400)
+
+
+@app.websocket("/ws/echo")
+async def websocket_echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    while (message := await websocket.receive())["type"] == "websocket.receive":
+        text = message.get("text")
+        if text is None:
+            await websocket.send_bytes(message["bytes"])
+        else:
+            await websocket.send_text(text)
+
+
+if EventSourceResponse:
+
+    @app.get("/sse/{count:segment}/{gap:segment}", response_class=EventSourceResponse)
+    async def sse(count: str, gap: str) -> AsyncIterable[Event]:
+        async for number in paced(contract.clamp_events(count), contract.clamp_gap(gap)):
+            yield {"n": number, "token": contract.TOKEN}

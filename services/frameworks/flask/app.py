@@ -5,6 +5,7 @@ JSON        "Quickstart" (APIs with JSON); its encoder: "API" (JSON Support, JSO
 templates   "Quickstart" (Rendering Templates), "Templates"
 database    "SQLAlchemy in Flask" (a sessionmaker without autoflush; a session ends with its request)
 lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
+streams     "Streaming Contents"
 """
 
 import json
@@ -111,6 +112,13 @@ def echo() -> ResponseReturnValue:
         return contract.echo(request.get_data(cache=False))
     except ValueError as refusal:
         return {"error": str(refusal)}, 400
+
+
+@app.get("/sse/<number:count>/<number:gap>")
+def sse(count: str, gap: str) -> ResponseReturnValue:
+    numbers = contract.paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+    return (contract.event_text(number) for number in numbers), headers
 
 
 @app.errorhandler(UpstreamError)

@@ -5,6 +5,8 @@ JSON        "Responses" (returning responses); "Serialization" (encode_json)
 templates   "Templating" (Template responses)
 database    "Applications" (Lifespan context managers: an engine as the example; Using Application State)
 lifespan    the same
+streams     "Responses" (Server Sent Event Responses)
+websocket   "WebSockets" (the low-level handler: a listener takes either text or bytes)
 """
 
 import asyncio
@@ -14,10 +16,11 @@ from typing import Any, Optional, Union
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from common.async_paced import paced
 from jinja2 import Environment, FileSystemLoader, select_autoescape
-from litestar import Litestar, MediaType, Request, Response, Router, get, post
+from litestar import Litestar, MediaType, Request, Response, Router, WebSocket, get, post, websocket
 from litestar.plugins.jinja import JinjaTemplateEngine
-from litestar.response import Template
+from litestar.response import ServerSentEvent, Template
 from litestar.serialization import encode_json
 from litestar.template import TemplateConfig
 
@@ -89,6 +92,23 @@ async def echo(body: bytes) -> Response[Union[bytes, dict[str, str]]]:
         return Response({"error": str(refusal)}, status_code=400)
 
 
+@get("/sse/{count:str}/{gap:str}")
+async def sse(count: str, gap: str) -> ServerSentEvent:
+    numbers = paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    return ServerSentEvent(contract.event_data(number) async for number in numbers)
+
+
+@websocket("/ws/echo")
+async def websocket_echo(socket: WebSocket) -> None:
+    await socket.accept()
+    while (message := await socket.receive())["type"] == "websocket.receive":
+        text = message.get("text")
+        if text is None:
+            await socket.send_bytes(message["bytes"])
+        else:
+            await socket.send_text(text)
+
+
 def database_router(kind: str) -> Router:
     """The database routes of one store: `raw` or `orm`."""
 
@@ -128,6 +148,8 @@ app = Litestar(
         simple_request,
         create_data,
         echo,
+        sse,
+        websocket_echo,
         database_router("raw"),
         database_router("orm"),
     ],

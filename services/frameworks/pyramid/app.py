@@ -5,6 +5,7 @@ JSON        "Renderers" (JSON Renderer, and its serializer)
 templates   "Templates" (Available Add-On Template System Bindings: pyramid_jinja2)
 database    "Quick Tour" (Databases: SQLAlchemy)
 lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
+streams     "Request and Response Objects" (Response: app_iter)
 """
 
 import time
@@ -16,6 +17,7 @@ from common.sync_backends import Store, UpstreamError, backends
 from pyramid.config import Configurator
 from pyramid.renderers import JSON
 from pyramid.request import Request
+from pyramid.response import Response
 
 
 def plaintext(request: Request) -> str:
@@ -54,6 +56,14 @@ def echo(request: Request) -> dict[str, Any]:
         return contract.echo(body)
     except ValueError as refusal:
         return refuse(request, 400, str(refusal))
+
+
+def sse(request: Request) -> Response:
+    asked = request.matchdict
+    numbers = contract.paced(contract.clamp_events(asked["count"]), contract.clamp_gap(asked["gap"]))
+    response = Response(content_type="text/event-stream", cache_control="no-store")
+    response.app_iter = (contract.event_text(number).encode() for number in numbers)
+    return response
 
 
 def refuse(request: Request, status: int, text: str) -> dict[str, str]:
@@ -126,6 +136,8 @@ def create_app() -> Any:
         # GET includes HEAD.
         method = "POST" if view is echo else "GET"
         config.add_view(view, route_name=path, renderer=renderer, request_method=method)
+    config.add_route("/sse/", "/sse/{count:[^/]*}/{gap:[^/]*}")
+    config.add_view(sse, route_name="/sse/", request_method="GET")
     config.add_notfound_view(not_found, renderer="json")
     config.add_exception_view(upstream_failed, context=UpstreamError, renderer="json")
     config.add_exception_view(not_text, context=UnicodeDecodeError, renderer="json")

@@ -5,6 +5,8 @@ JSON        "Response Return Values" (dict); its encoder: "JSON Encoding" (JSONP
 templates   "Templates"
 database    "Startup and Shutdown" (a pool on the app)
 lifespan    the same (while_serving)
+streams     "Server Sent Events"
+websocket   "Using websockets"
 """
 
 import asyncio
@@ -14,7 +16,8 @@ from typing import Any
 
 from common import contract
 from common.async_backends import Backends, UpstreamError, open_backends
-from quart import Quart, Response, render_template, request
+from common.async_paced import paced
+from quart import Quart, Response, make_response, render_template, request, websocket
 from quart.json.provider import JSONProvider
 from quart.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
@@ -122,6 +125,21 @@ async def echo() -> ResponseReturnValue:
         return contract.echo(await request.get_data(cache=False))
     except ValueError as refusal:
         return {"error": str(refusal)}, 400
+
+
+@app.get("/sse/<number:count>/<number:gap>")
+async def sse(count: str, gap: str) -> ResponseReturnValue:
+    numbers = paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    events = (contract.event_text(number).encode() async for number in numbers)
+    response = await make_response(events, {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    response.timeout = None
+    return response
+
+
+@app.websocket("/ws/echo")
+async def websocket_echo() -> None:
+    while True:
+        await websocket.send(await websocket.receive())
 
 
 @app.errorhandler(UpstreamError)

@@ -5,6 +5,8 @@ JSON        "Getting Started" (Working with JSON: returning a dictionary)
 templates   "Templating" (JinjaTemplate)
 database    "Modeling Routes" (SQLAlchemy, a sessionmaker without autoflush)
 lifespan    "Middlewares, Events and Websockets" (Handling Events)
+streams     "Server-Sent Events"
+websocket   "WebSockets"
 
 Rust sends what a handler returns: dictionaries and lists through orjson, text unchanged.
 """
@@ -15,7 +17,8 @@ from typing import Any
 
 from common import contract, work
 from common.async_backends import Backends, UpstreamError, open_backends
-from robyn import Headers, HttpMethod, Request, Response, Robyn, jsonify
+from common.async_paced import paced
+from robyn import Headers, HttpMethod, Request, Response, Robyn, SSEMessage, SSEResponse, jsonify
 from robyn.templating import JinjaTemplate
 
 JSON = Headers({"Content-Type": "application/json"})
@@ -100,6 +103,19 @@ async def echo(request: Request) -> Response:
         return Response(200, JSON, contract.to_json(contract.echo(body)))
     except ValueError as refusal:
         return error(400, str(refusal))
+
+
+@app.get("/sse/:count/:gap")
+async def sse(request: Request) -> SSEResponse:
+    asked = request.path_params
+    numbers = paced(contract.clamp_events(asked.get("count")), contract.clamp_gap(asked.get("gap")))
+    return SSEResponse(SSEMessage(contract.event_data(number)) async for number in numbers)
+
+
+@app.websocket("/ws/echo")
+async def websocket_echo(websocket: Any) -> None:
+    while True:
+        await websocket.send(await websocket.receive())
 
 
 def segment(path: str, name: str, handler: Any) -> None:

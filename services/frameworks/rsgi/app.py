@@ -5,17 +5,20 @@ JSON        orjson's README (dumps), sent by response_bytes()
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    "RSGI" (__rsgi_init__: before the worker serves)
 lifespan    the same (and __rsgi_del__)
+streams     "HTTP protocol interface" (response_stream)
+websocket   "Websocket protocol interface"
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 from urllib.parse import parse_qs
 
 from common import contract, events, fast_json, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
+from common.async_paced import paced
 
 # The server's own objects: the request's head; and the protocol, from which a body is read and to which responses go.
 Scope = Any
@@ -26,6 +29,7 @@ class Answer(NamedTuple):
     status: int
     headers: list[tuple[str, str]]
     body: bytes
+    stream: Optional[AsyncIterator[bytes]] = None
 
 
 # Takes the backends, the request and the last path segment.
@@ -34,7 +38,9 @@ Handler = Callable[[Backends, Scope, Protocol, str], Awaitable[Answer]]
 TEXT = [("content-type", "text/plain; charset=utf-8")]
 HTML = [("content-type", "text/html; charset=utf-8")]
 JSON = [("content-type", "application/json")]
-
+EVENTS = [("content-type", "text/event-stream"), ("cache-control", "no-store")]
+# Kinds of a websocket's messages; 0 says that the client has closed it.
+BYTES = 1
 
 GREETING = contract.GREETING.encode()
 ROUTE_RESPONSE = contract.ROUTE_RESPONSE.encode()
@@ -104,6 +110,13 @@ async def echo(backends: Backends, scope: Scope, protocol: Protocol, last: str) 
         return error(HTTPStatus.BAD_REQUEST, str(refusal))
 
 
+async def sse(backends: Backends, scope: Scope, protocol: Protocol, last: str) -> Answer:
+    count, _, gap = last.partition("/")
+    numbers = paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    stream = (b"data: %b\n\n" % fast_json.dumps(contract.event(number)) async for number in numbers)
+    return Answer(200, EVENTS, b"", stream)
+
+
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
     """The database routes of one store: `raw` or `orm`."""
 
@@ -150,6 +163,8 @@ async def answer(backends: Backends, scope: Scope, protocol: Protocol) -> Answer
         parent, _, last = path.rpartition("/")
         # The parent of "/anything" is the root, which takes no segment.
         route = ROUTES.get(parent + "/") if parent else None
+        if parent.rpartition("/")[0] == "/sse":
+            route, last = ("GET", sse), path[len("/sse/") :]
     if route is None:
         await read(protocol)
         return error(HTTPStatus.NOT_FOUND, f"there is no {path}")
@@ -160,6 +175,22 @@ async def answer(backends: Backends, scope: Scope, protocol: Protocol) -> Answer
         await read(protocol)
         return error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}", ("allow", method))
     return await handler(backends, scope, protocol, last)
+
+
+async def send_all(stream: AsyncIterator[bytes], head: tuple[int, list[tuple[str, str]]], protocol: Protocol) -> None:
+    transport = protocol.response_stream(*head)
+    async for part in stream:
+        await transport.send_bytes(part)
+
+
+async def websocket(scope: Scope, protocol: Protocol) -> None:
+    if scope.path != "/ws/echo":
+        protocol.close(404)
+        return
+    transport = await protocol.accept()
+    while (message := await transport.receive()).kind:
+        await (transport.send_bytes if message.kind == BYTES else transport.send_str)(message.data)
+    protocol.close()
 
 
 class App:
@@ -175,13 +206,25 @@ class App:
         loop.run_until_complete(self._stack.aclose())
 
     async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
-        protocol.response_bytes(*await answer(self._backends, scope, protocol))
+        if scope.proto == "ws":
+            await websocket(scope, protocol)
+            return
+        status, headers, body, stream = await answer(self._backends, scope, protocol)
+        if stream is None:
+            protocol.response_bytes(status, headers, body)
+        elif scope.method == "HEAD":
+            protocol.response_empty(status, headers)
+        else:
+            await send_all(stream, (status, headers), protocol)
 
 
 class EventApp(App):
     """The app with the extra behaviour for events (common/events.py)."""
 
     async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
+        if scope.proto == "ws":
+            await super().__rsgi__(scope, protocol)
+            return
         events.work()
         if events.is_large(scope.path):
             transport = protocol.response_stream(200, events.LARGE_HEADERS)
@@ -192,8 +235,11 @@ class EventApp(App):
             text = b"%d" % len(await protocol())
             protocol.response_bytes(200, [("content-type", "text/plain"), events.pid()], text)
             return
-        status, headers, body = await answer(self._backends, scope, protocol)
-        protocol.response_bytes(status, [*headers, events.pid()], body)
+        status, headers, body, stream = await answer(self._backends, scope, protocol)
+        if stream is None:
+            protocol.response_bytes(status, [*headers, events.pid()], body)
+        else:
+            await send_all(stream, (status, [*headers, events.pid()]), protocol)
 
 
 app = EventApp() if events.asked else App()

@@ -5,6 +5,8 @@ JSON        "Response" (JSON)
 templates   "Sanic Extensions", Templating (Option 1: the decorator, which it calls the fastest)
 database    "Sanic Application" (Application context), "ORM" (SQLAlchemy: a session for each request)
 lifespan    "Listeners"
+streams     "Streaming" (Response streaming)
+websocket   "Websockets"
 """
 
 import asyncio
@@ -13,7 +15,8 @@ from typing import Any
 
 from common import contract, work
 from common.async_backends import Backends, UpstreamError, open_backends
-from sanic import HTTPResponse, Request, Sanic, json, text
+from common.async_paced import paced
+from sanic import HTTPResponse, Request, Sanic, Websocket, json, text
 from sanic_ext import Extend
 from sanic_ext.extensions.templating.extension import TemplatingExtension
 
@@ -97,6 +100,21 @@ async def echo(request: Request) -> HTTPResponse:
         return json(contract.echo(request.body))
     except ValueError as refusal:
         return json({"error": str(refusal)}, 400)
+
+
+@app.get("/sse/<count>/<gap>")
+async def sse(request: Request, count: str, gap: str) -> None:
+    response = await request.respond(content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    async for number in paced(contract.clamp_events(count), contract.clamp_gap(gap)):
+        await response.send(contract.event_text(number))
+    await response.eof()
+
+
+@app.websocket("/ws/echo")
+async def websocket_echo(request: Request, websocket: Websocket) -> None:
+    # Under ASGI, Sanic's object cannot be iterated over, and has None for the end.
+    while (message := await websocket.recv()) is not None:
+        await websocket.send(message)
 
 
 def database_routes(kind: str) -> None:

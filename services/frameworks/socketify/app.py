@@ -5,6 +5,8 @@ JSON        "Basics" (cork_send; Using ujson, orjson or any custom JSON serializ
 templates   "Templates" (Jinja2; not by res.render(), which sends no charset)
 database    "Basics" (Lifespan / Lifecycle events: for pools of connections)
 lifespan    the same (on_start, on_shutdown)
+streams     "Basics" (write, end_without_body; Check if is aborted), "Corking"
+websocket   "WebSockets and Backpressure"
 
 A request is gone after a handler's first `await`, so handlers read it before that. socketify runs handlers in its own
 tasks, not asyncio's, so calls that use timeouts, such as those to the backends, get an asyncio task.
@@ -16,7 +18,8 @@ from typing import Any
 
 from common import contract, fast_json, jinja, work
 from common.async_backends import Backends, UpstreamError, open_backends
-from socketify import App
+from common.async_paced import paced
+from socketify import App, CompressOptions
 
 # The server's own objects: the request and the response.
 Request = Any
@@ -81,6 +84,22 @@ async def echo(response: Response, request: Request) -> None:
         send_foreign_json(response, contract.echo(body.getvalue()))
     except ValueError as refusal:
         send_json(response, {"error": str(refusal)}, 400)
+
+
+async def sse(response: Response, request: Request) -> None:
+    count, gap = request.get_parameter(0), request.get_parameter(1)
+    response.write_header("Content-Type", "text/event-stream")
+    response.write_header("Cache-Control", "no-store")
+    async for number in paced(contract.clamp_events(count), contract.clamp_gap(gap)):
+        if response.aborted:
+            return
+        text = contract.event_text(number)
+        response.cork(lambda response, text=text: response.write(text))
+    response.cork(lambda response: response.end_without_body())
+
+
+def websocket_echo(websocket: Any, message: Any, opcode: Any) -> None:
+    websocket.send(message, opcode)
 
 
 def not_found(response: Response, request: Request) -> None:
@@ -150,6 +169,9 @@ def create_app() -> App:
         for form in {path, path.partition(":")[0]}:
             app.get(form, handler)
             app.any(form, not_allowed)
+    app.get("/sse/:count/:gap", sse)
+    app.any("/sse/:count/:gap", not_allowed)
+    app.ws("/ws/echo", {"compression": CompressOptions.SHARED_COMPRESSOR, "message": websocket_echo})
     app.post("/echo", echo)
     app.any("/echo", not_allowed)
     app.any("/*", not_found)

@@ -5,6 +5,8 @@ JSON        "Responses" (Custom JSON serialization)
 templates   "Templates"
 database    "Database" (none of its own: SQLAlchemy first among the popular)
 lifespan    "Lifespan" (Lifespan State)
+streams     "Responses" (Third party responses: EventSourceResponse of sse-starlette)
+websocket   "WebSockets" (sending and receiving messages)
 """
 
 import asyncio
@@ -15,14 +17,17 @@ from typing import Any, TypedDict
 
 from common import contract, fast_json
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from common.async_paced import paced
 from jinja2 import Environment, FileSystemLoader, select_autoescape
+from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 from starlette.templating import Jinja2Templates
 from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 
 class SegmentConvertor(Convertor[str]):
@@ -128,6 +133,22 @@ async def echo(request: Request) -> JSONResponse:
         return JSONResponse({"error": str(refusal)}, 400)
 
 
+async def sse(request: Request) -> EventSourceResponse:
+    asked = request.path_params
+    numbers = paced(contract.clamp_events(asked["count"]), contract.clamp_gap(asked["gap"]))
+    return EventSourceResponse({"data": contract.event_data(number)} async for number in numbers)
+
+
+async def websocket_echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    while (message := await websocket.receive())["type"] == "websocket.receive":
+        text = message.get("text")
+        if text is None:
+            await websocket.send_bytes(message["bytes"])
+        else:
+            await websocket.send_text(text)
+
+
 def database_routes(kind: str) -> list[Route]:
     """The database routes of one store: `raw` or `orm`."""
 
@@ -172,6 +193,8 @@ app = Starlette(
         Route("/create_data/{count:segment}", create_data),
         Route("/held/{ms:segment}", held),
         Route("/echo", echo, methods=["POST"]),
+        Route("/sse/{count:segment}/{gap:segment}", sse),
+        WebSocketRoute("/ws/echo", websocket_echo),
     ],
     exception_handlers={UpstreamError: upstream_failed},
     lifespan=lifespan,

@@ -5,18 +5,23 @@ JSON        "tornado.web" (write, which refuses arrays: hence finish_json)
 templates   "Templates and UI"
 database    none of its own; its demos/blog opens a pool around the application, as this does
 lifespan    "Structure of a Tornado web application" (The main coroutine)
+streams     "tornado.web" (write, flush)
+websocket   "tornado.websocket"
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from common import contract, work
 from common.async_backends import Backends, Store, UpstreamError, open_backends
+from common.async_paced import paced
+from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, url
+from tornado.websocket import WebSocketHandler
 
 
 class ContractHandler(RequestHandler):
@@ -87,6 +92,21 @@ class EchoHandler(ContractHandler):
             self.refuse(400, str(refusal))
 
 
+class EventsHandler(ContractHandler):
+    async def get(self, count: str, gap: str) -> None:
+        self.set_header("Content-Type", "text/event-stream")
+        self.set_header("Cache-Control", "no-store")
+        with suppress(StreamClosedError):
+            async for number in paced(contract.clamp_events(count), contract.clamp_gap(gap)):
+                self.write(contract.event_text(number))
+                await self.flush()
+
+
+class SocketHandler(WebSocketHandler):
+    def on_message(self, message: str | bytes) -> None:
+        self.write_message(message, binary=isinstance(message, bytes))
+
+
 class BackendsHandler(ContractHandler):
     """Base of the handlers that use the database or the upstream."""
 
@@ -154,6 +174,8 @@ async def create_app() -> AsyncIterator[Application]:
                 url("/simple_json", GreetingHandler),
                 url("/http-route-example", TextHandler, {"text": contract.ROUTE_RESPONSE}),
                 url("/echo", EchoHandler),
+                url("/sse/([^/]*)/([^/]*)", EventsHandler),
+                url("/ws/echo", SocketHandler),
                 url("/simple_request/([^/]*)", SimpleRequestHandler, everything),
                 url("/create_data/([^/]*)", CreateDataHandler, everything),
                 *(

@@ -5,12 +5,13 @@ JSON        orjson's README (dumps)
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    psycopg.org/docs and docs.sqlalchemy.org: common/sync_backends.py names the pages
 lifespan    none in WSGI: common/sync_backends.py connects with the first request that needs it
+streams     PEP 3333 (Buffering and Streaming)
 """
 
 import time
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 from urllib.parse import parse_qs
 
 from common import contract, events, fast_json, jinja
@@ -25,6 +26,7 @@ class Answer(NamedTuple):
     content_type: str
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
+    stream: Optional[Iterable[bytes]] = None
 
 
 # Takes the environment and the last path segment.
@@ -34,6 +36,8 @@ OK = "200 OK"
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
+EVENTS = "text/event-stream"
+UNSTORED = (("Cache-Control", "no-store"),)
 
 GREETING = contract.GREETING.encode()
 ROUTE_RESPONSE = contract.ROUTE_RESPONSE.encode()
@@ -98,6 +102,12 @@ def echo(environ: Environ, last: str) -> Answer:
         return error(HTTPStatus.BAD_REQUEST, str(refusal))
 
 
+def sse(environ: Environ, last: str) -> Answer:
+    count, _, gap = last.partition("/")
+    numbers = contract.paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    return Answer(OK, EVENTS, b"", UNSTORED, (b"data: %b\n\n" % fast_json.dumps(contract.event(n)) for n in numbers))
+
+
 def database_routes(kind: str) -> dict[str, tuple[str, Handler]]:
     """The database routes of one store: `raw` or `orm`."""
     store: Store = getattr(backends, kind)
@@ -145,6 +155,8 @@ def answer(environ: Environ) -> Answer:
         parent, _, last = path.rpartition("/")
         # The parent of "/anything" is the root, which takes no segment.
         route = ROUTES.get(parent + "/") if parent else None
+        if parent.rpartition("/")[0] == "/sse":
+            route, last = ("GET", sse), path[len("/sse/") :]
     if route is None:
         # WSGI passes the path's bytes decoded as latin-1.
         return error(HTTPStatus.NOT_FOUND, f"there is no {path.encode('latin-1').decode(errors='replace')}")
@@ -157,7 +169,10 @@ def answer(environ: Environ) -> Answer:
 
 @events.wsgi
 def app(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-    status, content_type, body, more = answer(environ)
+    status, content_type, body, more, stream = answer(environ)
+    if stream is not None:
+        start_response(status, [("Content-Type", content_type), *more])
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else stream
     start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *more])
     # Some servers drop the body of a response to HEAD; others send whatever they are given.
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]

@@ -103,7 +103,7 @@ PREVAILING = {
     "--loop": ["UVICORN_LOOP", "GRANIAN_LOOP"],
     "--no-access-log": ["UVICORN_ACCESS_LOG"],
     "--timeout-keep-alive": ["UVICORN_TIMEOUT_KEEP_ALIVE"],
-    "--no-ws": ["GRANIAN_WS"],
+    "--http": ["GRANIAN_HTTP"],
     # start adds the flag of the first only if GRACEFUL is set.
     "": ["UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN", "UVICORN_LIMIT_CONCURRENCY", "GRANIAN_RUNTIME_THREADS"],
 }

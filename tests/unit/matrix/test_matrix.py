@@ -208,6 +208,20 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
     assert "all but the basic routes and echo, db-raw: its plugins" in catalogue_file(matrix)
 
 
+def test_what_a_combination_cannot_serve_has_a_cause(tmp_path: Path) -> None:
+    data = raw()
+    data["skip"].append({"service": "bjoern-*", "route": "updates-raw", "cause": "it cannot"})
+    matrix = load_matrix(write(tmp_path, data))
+    one = next(s for s in matrix.services if s.name == "bjoern-wsgi-py313-debian")
+    assert {name: one.lacking(matrix.routes[name]) for name in ("updates-raw", "json")} == {
+        "updates-raw": "it cannot",
+        "json": None,
+    }
+    assert one.skip is None
+    held = sum(s.server.name == "bjoern" for s in matrix.services)
+    assert f"- `bjoern-*`, updates-raw ({held}): it cannot" in catalogue_file(matrix)
+
+
 def test_the_catalogue_links_to_sources_instead_of_quoting_them() -> None:
     rows = [line.split("|") for line in catalogue_file(MATRIX).splitlines() if line.startswith("| ")]
     assert [cell for row in rows for cell in row if len(cell.split()) > 25] == []
@@ -228,6 +242,7 @@ UNFIT = [
     (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is not a route"),
     (lambda m: m["frameworks"]["proxy-py"].update(offers=["busy"]), "offers 'busy', which is not a route"),
     (lambda m: m["frameworks"]["hug"].update(offers=["echo"]), "exceptions to lacks = '\\*'"),
+    (lambda m: m["skip"].append({"service": "x", "route": "no-route", "cause": "x"}), "'no-route' is not a route"),
     (lambda m: m["presets"]["quick"].pop("loads"), "presets.quick: missing key 'loads'"),
     (lambda m: m.update(servers=3), "is not a valid matrix"),
     (lambda m: m["routes"]["json"].update(colour="red"), "routes.json: unknown key 'colour'"),
@@ -353,16 +368,21 @@ def test_a_stall_of_several_workers_is_none_of_one() -> None:
     assert sorted(stalls("4")) == ["gevent-pywsgi-wsgi", "uvicorn-h11-asgi"]
 
 
+LABELS = {"sse": "streams", "ws-echo": "websocket"}
+
+
 @pytest.mark.parametrize("name", sorted({f.folder for f in MATRIX.frameworks.values()}))
 def test_an_app_names_the_documentation_of_its_forms_in_a_line_each(name: str) -> None:
     folder = ROOT / "services/frameworks" / name
     texts = [path.read_text() for path in sorted(folder.rglob("*.py"))]
     forms = [re.search(r"^Forms\b.*\n((?:\w+ {2,}.+\n)+)", text, re.MULTILINE) for text in texts]
     labels = [line.split()[0] for found in forms if found for line in found[1].splitlines()]
-    assert labels == ["JSON", "templates", "database", "lifespan"]
+    lacks = MATRIX.frameworks[name].lacks
+    offered = [label for route, label in LABELS.items() if not lacks.keys() & {route, "*"}]
+    assert labels == ["JSON", "templates", "database", "lifespan", *offered]
 
 
-@pytest.mark.parametrize("name", [f.folder for f in MATRIX.frameworks.values() if not f.lacks])
+@pytest.mark.parametrize("name", [f.folder for f in MATRIX.frameworks.values() if "*" not in f.lacks])
 def test_an_app_has_one_template_and_no_markup_of_rows(name: str) -> None:
     folder = ROOT / "services/frameworks" / name
     assert len(list(folder.rglob("fortunes.*"))) == 1

@@ -59,7 +59,15 @@ def test_the_command_line(load: Load, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "able"), [("c16", True), ("r50", True), ("c16n100", False), ("c16close", False), ("c100r8000", False), ("knee:p99=50ms", False)]
+    ("level", "able"),
+    [
+        ("c16", True),
+        ("r50", True),
+        ("c16n100", False),
+        ("c16close", False),
+        ("c100r8000", False),
+        ("knee:p99=50ms", False),
+    ],
 )
 def test_what_a_plan_may_ask_for(level: str, able: bool) -> None:
     assert all((refusal("streams", Level.parse(level), sent) is None) == able for sent in (ECHO, EVENTS))

@@ -14,6 +14,8 @@ def content_length(get_response: View) -> View:
 
     async def middleware(request: HttpRequest) -> HttpResponse:
         response = await get_response(request)
+        if response.streaming:
+            return response
         response.headers["Content-Length"] = str(len(response.content))
         if request.method == "HEAD":
             response.content = b""

@@ -34,6 +34,7 @@ urlpatterns = [
     path("simple_request/<segment:number>", views.simple_request),
     path("create_data/<segment:number>", views.create_data),
     path("echo", views.echo),
+    path("sse/<segment:count>/<segment:gap>", views.sse),
     *database_routes("raw"),
     *database_routes("orm"),
 ]

@@ -5,6 +5,8 @@ JSON        "Request and response objects" (JsonResponse)
 templates   "Django shortcut functions" (render), "Templates"
 database    "Databases" (Connection pool), "Asynchronous support" (Queries & the ORM)
 lifespan    none of its own ("How to deploy with ASGI"): app.py
+streams     "Request and response objects" (StreamingHttpResponse, When to use; with an asynchronous iterator)
+websocket   none of its own: app.py
 """
 
 import asyncio
@@ -12,9 +14,10 @@ from typing import Any
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError
-from django.http import HttpRequest, HttpResponse
+from common.async_paced import paced
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from bench.store import orm
 
@@ -102,6 +105,13 @@ async def echo(request: HttpRequest) -> HttpResponse:
         return json_response(contract.echo(request.body))
     except ValueError as refusal:
         return json_response({"error": str(refusal)}, 400)
+
+
+@require_GET
+async def sse(request: HttpRequest, count: str, gap: str) -> StreamingHttpResponse:
+    numbers = paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    events = (contract.event_text(number) async for number in numbers)
+    return StreamingHttpResponse(events, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -12,6 +12,8 @@ def content_length(get_response: View) -> View:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
+        if response.streaming:
+            return response
         response.headers["Content-Length"] = str(len(response.content))
         if request.method == "HEAD":
             response.content = b""

@@ -5,6 +5,7 @@ JSON        "Request and response objects" (JsonResponse)
 templates   "Django shortcut functions" (render), "Templates"
 database    "Databases" (Connection management), "Database access optimization"
 lifespan    none in WSGI: a connection opens with the first query
+streams     "Request and response objects" (StreamingHttpResponse)
 """
 
 import time
@@ -12,9 +13,9 @@ from typing import Any
 
 from common import contract
 from common.sync_backends import Store, UpstreamError, backends
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 
 def json_response(value: Any, status: int = 200) -> HttpResponse:
@@ -90,6 +91,13 @@ def echo(request: HttpRequest) -> HttpResponse:
         return json_response(contract.echo(request.body))
     except ValueError as refusal:
         return json_response({"error": str(refusal)}, 400)
+
+
+@require_GET
+def sse(request: HttpRequest, count: str, gap: str) -> StreamingHttpResponse:
+    numbers = contract.paced(contract.clamp_events(count), contract.clamp_gap(gap))
+    events = (contract.event_text(number) for number in numbers)
+    return StreamingHttpResponse(events, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
