@@ -1,33 +1,38 @@
-"""The kinds of exchanges. A new one is a folder here, its line in `KINDS`, and a tool that speaks it."""
+"""The kinds of exchanges. A new one is a folder here, its name in `KINDS`, and a tool that speaks it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bench.core.exchange import GET, Exchange
-from bench.exchange import http, sse, websocket
 from bench.exchange.kind import Kind
 
 if TYPE_CHECKING:
     from bench.contract.checks import Check
 
-KINDS: Mapping[str, Kind] = MappingProxyType({"http": http, "websocket": websocket, "sse": sse})
+KINDS = ("http", "websocket", "sse")
+
+
+def kind_named(name: str) -> Kind:
+    """The kind in the folder of this name, which is only loaded when it is asked for; KeyError if there is none."""
+    if name not in KINDS:
+        raise KeyError(name)
+    return cast(Kind, import_module(f"bench.exchange.{name}"))
 
 
 def kind_of(exchange: Exchange) -> Kind:
     """What depends on the kind of this exchange."""
-    return KINDS[exchange.kind]
+    return kind_named(exchange.kind)
 
 
 def checks() -> Sequence[Check]:
     """The checks of the routes of all kinds."""
     from bench.contract.checks import CHECKS  # only `verify` needs an HTTP client
 
-    for kind in KINDS.values():
-        import_module(kind.checks)
+    for name in KINDS:
+        import_module(kind_named(name).checks)
     return CHECKS
 
 

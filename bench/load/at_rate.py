@@ -1,7 +1,7 @@
 """Loads the services of a block at a common rate: one after another, open loop, while the others are frozen.
 
-Streams that last for seconds at a pace of their own are loaded side by side: one after another would take many times as
-long, and most of a CPU is idle meanwhile.
+Streams with a pace of their own, too: side by side, the events of one service would wait for those of the others. They
+take so long that the others are only idle meanwhile.
 
 Results are saved after all loads, so that saving takes no CPU time from any of them.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
@@ -39,41 +39,26 @@ def load_at_rate(
     *,
     freezer: Freezer | None,
 ) -> None:
-    """Load and save the measurements of a window; a failure only affects its own service."""
+    """Load and save the measurements of a window, one after another; a failure only affects its own service."""
     ran: dict[str, tuple[Ran, Facts]] = {}
-
-    def load(measurement: Measurement) -> None:
-        with suppress(Exception), step.noted(measurement.service):
-            ran[measurement.id] = _load(measurement, step.task(measurement.id), counters, shared)
-
-    if window[0].exchange.paced_s:
-        at_once(load, window)
-    else:
-        _one_by_one(window, load, rng, freezer)
+    slot_s = AROUND_S + (window[0].duration_s or 0.0) + window[0].exchange.paced_s
+    if slot_s > MOST_FROZEN_S:
+        freezer = None
+    order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
+    names = [measurement.service for measurement in window if not measurement.url]
+    for some in (order[first : first + at_most] for first in range(0, len(order), at_most)):
+        with freezer.frozen(names) if freezer else nullcontext():
+            for measurement in some:
+                service = measurement.service
+                thawed = freezer.thawed([service]) if freezer and not measurement.url else nullcontext()
+                with suppress(Exception), thawed, step.noted(service):
+                    ran[measurement.id] = _load(measurement, step.task(measurement.id), counters, shared)
 
     def save(measurement: Measurement) -> None:
         with suppress(Exception), step.noted(measurement.service):
             save_load(*ran[measurement.id])
 
     at_once(save, (measurement for measurement in window if measurement.id in ran))
-
-
-def _one_by_one(
-    window: Sequence[Measurement],
-    load: Callable[[Measurement], None],
-    rng: random.Random,
-    freezer: Freezer | None,
-) -> None:
-    """Load them in random order, each while the others are frozen."""
-    slot_s = AROUND_S + (window[0].duration_s or 0.0)
-    order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
-    names = [measurement.service for measurement in window if not measurement.url]
-    for some in (order[first : first + at_most] for first in range(0, len(order), at_most)):
-        with freezer.frozen(names) if freezer else nullcontext():
-            for measurement in some:
-                alone = freezer.thawed([measurement.service]) if freezer and not measurement.url else nullcontext()
-                with suppress(Exception), alone:
-                    load(measurement)
 
 
 def _load(measurement: Measurement, task: Task, counters: CpuCounters, shared: Sequence[str]) -> tuple[Ran, Facts]:

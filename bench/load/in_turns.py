@@ -213,11 +213,11 @@ def _load_window(
             kind = kind_of(measurement.exchange)
             quiet = (kind.quiet_s(response_s, measurement.connections or 1), kind.quiet_s(response_s, 1))
             frozen = TOOLS[measurement.tool].ends_frozen and not measurement.url
-            rest = max(kind.rest_s(load.response), rests_s.get(measurement.service, 0.0))
+            rest_s = max(kind.rest_s(load.response), rests_s.get(measurement.service, 0.0))
             opening = load.response.opening_bytes if load.response else 0
             seconds = seconds_for(measurement, rate)
             runners.append(
-                Runner(measurement.service, tool, load.peer, *quiet, seconds, frozen, rest, opening, kind.quiet)
+                Runner(measurement.service, tool, load.peer, *quiet, seconds, frozen, rest_s, opening, kind.quiet)
             )
         began, clock = time.time_ns(), time.monotonic_ns()
         turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))

@@ -145,7 +145,7 @@ class TurnsTable:
 
     @property
     def paced_s(self) -> float:
-        """How long each stream lasts, if it has a pace of its own: the services are loaded side by side."""
+        """How long each stream lasts, if it has a pace of its own: the services are loaded one by one."""
         return self.first.exchange.paced_s
 
     def load_s(self, planned: float) -> float:
@@ -158,7 +158,7 @@ class TurnsTable:
     def window_s(self, planned: float, services: int) -> float:
         """Expected wall time of a window with this many services, in seconds."""
         if self.paced_s:
-            return self.load_s(planned) + self.paced_s + RATE_OVERHEAD_S
+            return services * (self.load_s(planned) + self.paced_s + RATE_OVERHEAD_S)
         return 1.2 * services * self.load_s(planned)
 
 
@@ -377,7 +377,7 @@ def turn_tables(
     settings: Mapping[str, str],
     shares: Mapping[str, Sequence[Level]],
 ) -> Iterator[TurnsTable]:
-    """The tables that are measured in turns, or side by side: two or more services under the same load.
+    """The tables that are measured in turns, or one by one: two or more services under the same load.
 
     `shares` has the common rates of each scenario; of its tables, the first gets them.
     """

@@ -127,7 +127,7 @@ class Measurement:
 
     @property
     def stopped(self) -> bool:
-        """Whether its load pauses while other services have their turn; what has a pace is loaded side by side."""
+        """Whether its load pauses while other services have their turn; one with its own pace is loaded alone."""
         return self.held and not self.exchange.paced_s
 
     @property

@@ -11,7 +11,7 @@ from bench.core.formats import NOTHING, number
 from bench.render.table import Column, written
 from bench.words.changes import Change, change, change_of, column_name
 from bench.words.conclusions import RankingText
-from bench.words.latency import in_milliseconds, spread, standing
+from bench.words.latency import in_milliseconds, load_words, percentile_name, spread, standing
 from bench.words.picture import estimate_words, rate_words, seen_words
 from bench.words.units import in_units
 
@@ -112,13 +112,18 @@ def _columns(words: RankingText, name: Callable[[str], str]) -> Iterator[Ranking
 
 def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
     """Each percentile of latency that any of the services has, at each common rate; on the terminal at one."""
+    several = len([one for one in ranking.latencies if one.rate]) > 1
     for latency in ranking.latencies:
-        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
         for percentile in latency.percentiles:
-            short = f"{percentile.metric}\nms" if latency is ranking.latency else ""
-            latency_of = partial(_percentile, percentile)
-            figure_of = partial(_latency, percentile)
-            yield RankingColumn(f"{percentile.metric}{at}", latency_of, "ms", short, figure=figure_of)
+            name = percentile_name(latency, percentile.metric)
+            brief = latency is ranking.latency or latency.rate is None
+            yield RankingColumn(
+                f"{name} at {load_words(latency)}" if several else name,
+                partial(_percentile, percentile),
+                "ms",
+                f"{name.replace(' ', chr(10), 1)}\nms" if brief else "",
+                figure=partial(_latency, percentile),
+            )
 
 
 def _megabytes(row: RankedRow) -> str:

@@ -18,7 +18,7 @@ from bench.render.text import NOTES
 from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BOUND
 from bench.words.cells import rate_words, state_words
-from bench.words.latency import in_milliseconds, spread
+from bench.words.latency import in_milliseconds, load_words, percentile_name, spread
 from bench.words.names import level_words
 from bench.words.picture import estimate_words
 
@@ -99,17 +99,17 @@ def _at_common_rates(run: ComparedRun, loaded: AtCommonRates) -> Iterator[tuple[
             load = _load(LoadKey(table.scenario, latency.tool, latency.level))
             for service in table.services:
                 for percentile in latency.percentiles:
-                    side = _percentile(percentile, service, latency.rate or 0)
-                    yield Key(load, service, str(percentile.metric)), side
+                    side = _percentile(percentile, service, load_words(latency))
+                    yield Key(load, service, percentile_name(latency, percentile.metric)), side
 
 
-def _percentile(percentile: Percentile, service: str, rate: float) -> Side:
-    """The rate follows from the speeds of its run, so it is part of the text."""
+def _percentile(percentile: Percentile, service: str, rate: str) -> Side:
+    """The rate may follow from the speeds of its run, so it is part of the text."""
     known, words = percentile.figures.get(service), in_milliseconds(percentile, service)
     if words == NOTHING:
         return Side(percentile.missing.get(service, NOTHING))
     span = spread(known) if known else ""
-    return Side(f"{words}{f' ({span})' if span else ''} ms at {rate:,.0f}/s", known.mean if known else None)
+    return Side(f"{words}{f' ({span})' if span else ''} ms at {rate}", known.mean if known else None)
 
 
 def runs_table(runs: Mapping[str, Sides]) -> Table:

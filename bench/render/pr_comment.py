@@ -30,6 +30,7 @@ from bench.validity.run_records import service_names
 from bench.words.answers import against
 from bench.words.changes import change_of, change_words
 from bench.words.events import EventRowText, EventsText, describe_events
+from bench.words.latency import load_words, percentile_name
 from bench.words.remarks import note_of
 
 MOST_BYTES = 65_536
@@ -108,7 +109,8 @@ class Comparison:
         if self.latency is None:
             return str(self.ranking.table)
         latency, percentile = self.latency
-        return f"{self.ranking.scenario} {latency.tool} {latency.rate:,.0f}/s, {percentile.metric}"
+        name = percentile_name(latency, percentile.metric)
+        return f"{self.ranking.scenario} {latency.tool} {load_words(latency)}, {name}"
 
     @property
     def rounds(self) -> int:

@@ -18,7 +18,7 @@ from bench.core.exchange import Wait, WaitsFor
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.service_settings import NO_SETTINGS, Settings
 from bench.core.typed import read_as, read_or_none
-from bench.exchange import KINDS, USUAL
+from bench.exchange import KINDS, USUAL, kind_named
 from bench.exchange.kind import Kind
 from bench.plan.interim_looks import LOOKS, RATED
 from bench.plan.measurement import Pair, SkippedCell
@@ -272,7 +272,8 @@ class RunFacts:
 
     def kind_of(self, scenario: str) -> Kind:
         """What depends on the kind of a scenario's exchange."""
-        return KINDS.get(self.kinds.get(scenario, ""), USUAL)
+        name = self.kinds.get(scenario)
+        return kind_named(name) if name in KINDS else USUAL
 
     def wait_of(self, scenario: str) -> Wait | None:
         """What every response of a scenario waits for; None if for nothing."""

@@ -5,10 +5,34 @@ Times are in seconds, sizes in bytes, rates in 1/s; None means that the output d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any, Literal
 
 Report = Literal["complete", "partial", "absent"]
+
+
+class Timed(StrEnum):
+    """What latencies are of."""
+
+    RESPONSE = "response"
+    FIRST_EVENT = "first event"
+    """Of a stream."""
+    EVENT = "event"
+    """Any other one of a stream: how much later than the first it came than it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many of something took how many ns; `due`: the same, from when it was due, `counts` from when it was sent.
+
+    `client_late`: how late the client was at times between which it had the same number of points to check that.
+    """
+
+    counts: Mapping[int, int]
+    due: Mapping[int, int]
+    client_late: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

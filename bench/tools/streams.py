@@ -1,6 +1,9 @@
 """streams: WebSockets that echo messages, and streams of server-sent events (loadgen/streams).
 
 It prints one JSON object. Its latencies are from when a message or stream was due, whenever it was sent.
+
+Streams with a pace of their own begin on a schedule, even if there are to be so many at a time (c64): begun at once, the
+events of all would be due at the same times.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bench.core.formats import plain
-from bench.tools.parsed import Errors, Latency, Parsed, absent
+from bench.tools.parsed import Errors, Histogram, Latency, Parsed, Timed, absent
 from bench.tools.reading import clip
 from bench.tools.send_lag import JUDGED, MAX_SHIFT, SHARES, least_requests
 from bench.tools.tool import Command, Load, Tool, whole
@@ -32,12 +35,23 @@ Seconds = Annotated[float, Meta(ge=0, lt=10**9)]
 
 
 class StreamTimes(Struct, frozen=True):
-    """A histogram of times, in seconds."""
+    """Times in seconds, and their histogram: times in ns, and how many are in the class up to each."""
 
     count: Count
     mean: Seconds
     max: Seconds
     percentiles: Mapping[str, Seconds]
+    ns: tuple[Count, ...] = ()
+    counts: tuple[Count, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.ns) != len(self.counts) or sum(self.counts) != self.count:
+            raise ValueError("a histogram does not add up")
+
+    @property
+    def histogram(self) -> dict[int, int]:
+        """How many took how many ns."""
+        return dict(zip(self.ns, self.counts, strict=True))
 
 
 class StreamEnds(Struct, frozen=True):
@@ -88,15 +102,17 @@ class Streams(Tool):
 
     def command(self, load: Load) -> Command:
         """What is sent is a fact of the exchange."""
-        sent = load.exchange
+        sent, rate = load.exchange, [whole("rate", load.rate)] if load.open_loop else []
         words = ["streams", sent.kind]
+        if sent.paced_s and load.connections:
+            rate = [f"{load.connections / sent.paced_s:g}"]
         if sent.kind == "sse":
-            words += [] if load.open_loop else ["-open", whole("connections", load.connections)]
+            words += [] if rate else ["-open", whole("connections", load.connections)]
             words += ["-events", whole("number of events", sent.events), "-gap", f"{sent.gap_ms or 0}ms"]
         else:
             words += ["-connections", whole("connections", load.connections or CONNECTIONS)]
             words += ["-size", whole("size", sent.size), *(["-deflate"] if sent.deflate else [])]
-        words += ["-rate", whole("rate", load.rate)] if load.open_loop else []
+        words += ["-rate", *rate] if rate else []
         words += ["-duration", f"{plain(load.duration_s)}s", "-timeout", f"{plain(load.timeout_s)}s"]
         return Command((*words, *(word for line in load.headers for word in ("-header", line)), load.url))
 
@@ -113,6 +129,20 @@ class Streams(Tool):
                 continue
             if late_s > MAX_SHIFT * took_s:
                 yield f"the client was late by {1000 * late_s:.3g} ms ({name}), latency is {1000 * took_s:.3g} ms"
+
+    def histograms(self, output: bytes) -> Mapping[Timed, Histogram]:
+        """Those of its report."""
+        report = report_of(output)
+        if isinstance(report, str):
+            return {}
+        of = {name: times.histogram for name, times in report.times.items() if times}
+        timed = {}
+        if due := of.get("latency"):
+            what = Timed.FIRST_EVENT if report.streams else Timed.RESPONSE
+            timed[what] = Histogram(of.get("sent", due), due)
+        if late := of.get("late"):
+            timed[Timed.EVENT] = Histogram(late, late, of.get("waking", {}))
+        return timed
 
     def parse(self, data: bytes) -> Parsed:
         """Parse its report."""
@@ -149,11 +179,11 @@ def _latency(times: StreamTimes) -> Latency:
 def _extra(report: StreamsReport) -> dict[str, Any]:
     """What was agreed on, how streams ended, and its other times (`late`: events from when they were due)."""
     others = {name: times for name, times in report.times.items() if times and name != "latency"}
-    told = {name: {**times.percentiles, "max": times.max, "count": times.count} for name, times in others.items()}
+    spreads = {name: {**times.percentiles, "max": times.max, "count": times.count} for name, times in others.items()}
     streams = {}
     if report.streams:
         streams = {"begun": report.streams.due, "streams": msgspec.to_builtins(report.streams)}
-    return {"negotiated": dict(report.negotiated), **streams, **({"times": told} if told else {})}
+    return {"negotiated": dict(report.negotiated), **streams, **({"times": spreads} if spreads else {})}
 
 
 def report_of(data: bytes) -> StreamsReport | str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +12,7 @@ from bench.core.exchange import GET, Exchange
 from bench.core.files import MAX_BYTES
 from bench.core.formats import plain
 from bench.core.programs import guarded, run_joined
-from bench.tools.parsed import Parsed
+from bench.tools.parsed import Histogram, Parsed, Timed
 
 OUTPUT = "output.txt"
 HTTP = frozenset({("http", "http/1.1"), ("http", "https")})
@@ -175,6 +175,10 @@ class Tool(Protocol):
     def parse(self, data: bytes) -> Parsed:
         """Parse its raw output. Never fails."""
         ...
+
+    def histograms(self, output: bytes) -> Mapping[Timed, Histogram]:
+        """All that it timed, if its raw output has that whole, what comes first before the rest."""
+        return {}
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
         """The number of requests that its printed rate (`rps`) is based on; by default, all completed ones."""

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
-from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural
+from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plain, plural
+from bench.tools.parsed import Timed
 from bench.words.changes import change_of
 from bench.words.order import allowed_words
 from bench.words.texts import SENTENCES
 
 LOWEST, MAYBE = "lowest", "lowest?"
+PLURALS = {Timed.RESPONSE: "requests", Timed.FIRST_EVENT: "streams", Timed.EVENT: "events"}
+WHAT = {Timed.FIRST_EVENT: "to the first event", Timed.EVENT: "lateness"}
 
 
 def latency_sentences(latency: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     """A sentence on the highest percentile that is known, then the services that have no latency."""
-    if latency.rate is None:
+    if latency.rate is None and latency.timed is Timed.RESPONSE:
         yield f"No latency: {latency.reason or 'no common rate was decided'}."
         return
-    lead = f"At {rate_words(latency, labels)}"
+    lead = _lead(latency, labels)
     highest = latency.tail
     metrics = (Metric.P99, highest and highest.metric)
     bounds = [*_bounds([one for one in latency.percentiles if one.metric in metrics], labels)]
@@ -26,7 +29,7 @@ def latency_sentences(latency: TableLatency, labels: Mapping[str, str]) -> Itera
         yield f"{lead}: {'; '.join(bounds) or f'not enough data for latency{_why_none(latency)}'}."
     else:
         few = highest.metric is not Metric.P99 and all(one.metric is not Metric.P99 for one in latency.percentiles)
-        missing = f"; too few requests for {Metric.P99}" if few else ""
+        missing = f"; too few {PLURALS[latency.timed]} for {Metric.P99}" if few else ""
         yield f"{lead}: {percentile_words(highest, labels)}{missing}."
         # The services that are left out have a sentence of their own.
         none_of = [f"{words}." for words in bounds] + [*_none_of([highest], labels, without=latency.left_out)]
@@ -39,8 +42,29 @@ def latency_sentences(latency: TableLatency, labels: Mapping[str, str]) -> Itera
         yield f"Without latency: {listed(names, 3, 2)}."
 
 
+def percentile_name(latency: TableLatency, metric: Metric) -> str:
+    """`p99`, `p99 to the first event` or `p99 lateness`."""
+    return " ".join(filter(None, (str(metric), WHAT.get(latency.timed))))
+
+
+def load_words(latency: TableLatency) -> str:
+    """`1,800/s`, or the level of streams with a pace of their own."""
+    return str(latency.level) if latency.rate is None else f"{latency.rate:,.0f}/s"
+
+
+def _lead(latency: TableLatency, labels: Mapping[str, str]) -> str:
+    at = rate_words(latency, labels)
+    if latency.timed is Timed.RESPONSE:
+        return f"At {at}"
+    what = "Time to the first event" if latency.timed is Timed.FIRST_EVENT else "How late events are"
+    return f"{what}, {at}"
+
+
 def rate_words(latency: TableLatency, labels: Mapping[str, str]) -> str:
     """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, served in round 1)`."""
+    if latency.timed is not Timed.RESPONSE:
+        open_ = latency.level.connections
+        return f"{open_} streams open" if open_ else f"{plain(latency.level.rate)} streams begun per second"
     rate = f"{latency.rate or 0:,.0f} requests/s" + ", each on a new connection" * latency.level.closes
     if latency.by_client:
         return f"{rate} (the limit of {latency.tool} on this machine, not of a service)"
@@ -110,8 +134,8 @@ def notes(latency: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     if not latency.percentiles:
         return  # the sentence says why
     core = latency.client_core_ratio
-    yield SENTENCES["latency"].format(
-        percentiles=", ".join(str(one.metric) for one in latency.percentiles),
+    yield SENTENCES["latency" if latency.timed is Timed.RESPONSE else "streams"].format(
+        percentiles=", ".join(percentile_name(latency, one.metric) for one in latency.percentiles),
         tool=latency.tool,
         rate=rate_words(latency, labels),
         rounds=_rounds(latency, labels),

@@ -5,7 +5,8 @@
 //	streams null -listen ADDRESS
 //
 // It prints one JSON object (see Report) when the time is over or at SIGINT, and then exits with status 0. A latency is
-// from when a message or stream was due, never from when it was sent; how late it was sent is a histogram of its own.
+// from when a message or stream was due, whenever it was sent. Histograms of their own have, in an open loop, how late it
+// was sent (lag) and the latency from then on (sent).
 //
 // The process may be stopped (SIGSTOP) and continued: only the time in which it runs counts for -timeout, and the time
 // in between counts for latencies and -duration.
@@ -73,7 +74,7 @@ type Load struct {
 	elapsed                time.Duration
 	errors                 Counts
 	units, bytes           atomic.Int64
-	latency, lag           *Times
+	latency, lag, sent     *Times
 	negotiated             Tally
 }
 
@@ -112,7 +113,8 @@ func run(interrupted context.Context, arguments []string) (*Report, error) {
 		return nil, errUsage
 	}
 	load := &Load{
-		header: http.Header{}, clock: newClock(), interrupted: interrupted, latency: newTimes(), lag: newTimes(),
+		header: http.Header{}, clock: newClock(), interrupted: interrupted,
+		latency: newTimes(), lag: newTimes(), sent: newTimes(),
 	}
 	flags := flag.NewFlagSet("streams "+arguments[0], flag.ContinueOnError)
 	flags.Float64Var(&load.rate, "rate", 0, "messages or streams per second; 0: as soon as the last one is answered")
@@ -155,6 +157,7 @@ func run(interrupted context.Context, arguments []string) (*Report, error) {
 	report.Units, report.Bytes, report.Errors = load.units.Load(), load.bytes.Load(), load.errors.report()
 	report.Negotiated = load.negotiated.report()
 	report.Times["latency"], report.Times["lag"] = load.latency.summary(), load.lag.summary()
+	report.Times["sent"] = load.sent.summary()
 	return report, nil
 }
 

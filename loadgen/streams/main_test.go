@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // A test that stops the process runs this file's binary as the program.
@@ -92,29 +90,18 @@ func times(report *Report, name string) *Summary {
 	return &Summary{}
 }
 
-func histogramOf(t *testing.T, summary *Summary) *hdrhistogram.Histogram {
-	t.Helper()
-	if summary.V2 == "" {
-		return newTimes().histogram
-	}
-	histogram, err := hdrhistogram.Decode([]byte(summary.V2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if histogram.TotalCount() != summary.Count {
-		t.Errorf("the histogram has %d times, its summary %d", histogram.TotalCount(), summary.Count)
-	}
-	return histogram
-}
-
 // longer counts the times of a histogram that are longer than this one.
 func longer(t *testing.T, summary *Summary, than time.Duration) int64 {
 	t.Helper()
-	count := int64(0)
-	for _, bar := range histogramOf(t, summary).Distribution() {
-		if bar.From > int64(than) {
-			count += bar.Count
+	all, count := int64(0), int64(0)
+	for class, value := range summary.Nanoseconds {
+		all += summary.Counts[class]
+		if value > int64(than)+int64(than)/1000 {
+			count += summary.Counts[class]
 		}
+	}
+	if all != summary.Count {
+		t.Errorf("the histogram has %d times, its summary %d", all, summary.Count)
 	}
 	return count
 }
@@ -189,6 +176,28 @@ func TestOwnStallIsInLagAndLatency(t *testing.T) {
 			a.expectNear("the longest "+name, found.Max, stall.Seconds())
 			if late := longer(t, found, stall/2); late < rate/10-10 || late > rate/10+10 {
 				a.Errorf("%s: %d messages were more than %v late, expected some %d", name, late, stall/2, rate/10)
+			}
+		}
+		if found := times(report, "sent").Percentiles["p90"]; found > stall.Seconds()/10 {
+			a.Errorf("answers took %v s from when messages were sent", found)
+		}
+	})
+}
+
+// Events that came while this program did not run are read late, which it tells of itself.
+func TestOwnStallIsInWaking(t *testing.T) {
+	const stall = 200 * time.Millisecond
+	url := nullURL(t) + "/sse/100/10"
+	onQuietMachine(t, func(a *try) {
+		p := start(t, "sse", "-open", "4", "-events", "100", "-gap", "10ms", "-duration", "1200ms", url)
+		p.pause(t, 500*time.Millisecond, stall)
+		report := p.report(t)
+		expectErrors(t, report)
+		for name, each := range map[string]time.Duration{"waking": often, "late": 10 * time.Millisecond / 4} {
+			found, expected := times(report, name), int64(stall/2/each)
+			a.expectNear("the longest of "+name, found.Max, stall.Seconds())
+			if late := longer(t, found, stall/2); late < expected-8 || late > expected+8 {
+				a.Errorf("%s: %d times were more than %v, expected some %d", name, late, stall/2, expected)
 			}
 		}
 	})

@@ -35,13 +35,14 @@ func (t *Times) Record(elapsed time.Duration) {
 	}
 }
 
-// Summary is a histogram in the report, in seconds; V2 is the histogram itself (HdrHistogram V2, compressed, base64, in ns).
+// Summary is a histogram in the report, in seconds, and all of it: times in ns, and how many are in the class up to each.
 type Summary struct {
 	Count       int64              `json:"count"`
 	Mean        float64            `json:"mean"`
 	Max         float64            `json:"max"`
 	Percentiles map[string]float64 `json:"percentiles"`
-	V2          string             `json:"v2"`
+	Nanoseconds []int64            `json:"ns"`
+	Counts      []int64            `json:"counts"`
 }
 
 var percentiles = map[string]float64{"p50": 50, "p75": 75, "p90": 90, "p99": 99, "p99.9": 99.9}
@@ -53,9 +54,11 @@ func (t *Times) summary() *Summary {
 	if t.histogram.TotalCount() == 0 {
 		return nil
 	}
-	encoded, err := t.histogram.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		log.Fatal(err)
+	var values, counts []int64
+	for _, class := range t.histogram.Distribution() {
+		if class.Count > 0 {
+			values, counts = append(values, class.To), append(counts, class.Count)
+		}
 	}
 	at := map[string]float64{}
 	for name, percentile := range percentiles {
@@ -66,7 +69,8 @@ func (t *Times) summary() *Summary {
 		Mean:        t.histogram.Mean() / 1e9,
 		Max:         float64(t.histogram.Max()) / 1e9,
 		Percentiles: at,
-		V2:          string(encoded),
+		Nanoseconds: values,
+		Counts:      counts,
 	}
 }
 

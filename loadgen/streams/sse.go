@@ -7,13 +7,19 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"log"
 	"mime"
 	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"loadgen/pace"
 )
+
+// often is how often this program checks whether it is late itself.
+const often = 5 * time.Millisecond
 
 // EventStreams is a load of streams of server-sent events, each with the same number of events, a fixed time apart.
 //
@@ -35,10 +41,11 @@ type EventStreams struct {
 	late       *Times
 	longestGap *Times
 	stream     *Times
+	waking     *Times
 }
 
 func eventStreamsOf(flags *flag.FlagSet, load *Load) func() (*Report, error) {
-	e := &EventStreams{Load: load, late: newTimes(), longestGap: newTimes(), stream: newTimes()}
+	e := &EventStreams{Load: load, late: newTimes(), longestGap: newTimes(), stream: newTimes(), waking: newTimes()}
 	flags.IntVar(&e.concurrent, "open", 1, "without -rate: number of streams that are open at any time")
 	flags.IntVar(&e.events, "events", 1, "events of a stream")
 	flags.DurationVar(&e.gap, "gap", 0, "time between two events; 0: as soon as possible")
@@ -67,13 +74,11 @@ func (e *EventStreams) run() (*Report, error) {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}
 	defer e.transport.CloseIdleConnections()
-	var reading sync.WaitGroup
 	if e.rate > 0 {
-		err = e.onSchedule(&reading)
+		err = e.onSchedule()
 	} else {
-		e.alwaysOpen(&reading)
+		e.alwaysOpen()
 	}
-	reading.Wait()
 	return &Report{
 		Kind: "sse",
 		Streams: &Streams{
@@ -81,12 +86,39 @@ func (e *EventStreams) run() (*Report, error) {
 		},
 		Times: map[string]*Summary{
 			"late": e.late.summary(), "longest_gap": e.longestGap.summary(), "stream": e.stream.summary(),
+			"waking": e.waking.summary(),
 		},
 	}, err
 }
 
-func (e *EventStreams) alwaysOpen(reading *sync.WaitGroup) {
+// wakes records how late this program is for what it has to do every few milliseconds, until the returned function is
+// called: an event that comes meanwhile is read as late. Of a time in which it did not run, each of these points counts.
+func (e *EventStreams) wakes() (end func()) {
+	if e.gap == 0 {
+		return func() {}
+	}
+	timer, err := pace.NewTimer()
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for due := e.began; timer.Until(due) == nil; due = due.Add(often) {
+			e.waking.Record(time.Since(due))
+		}
+	}()
+	return func() {
+		_ = timer.Stop()
+		<-ended
+		_ = timer.Close()
+	}
+}
+
+func (e *EventStreams) alwaysOpen() {
+	var reading sync.WaitGroup
 	defer e.start()()
+	defer e.wakes()()
 	for range e.concurrent {
 		reading.Add(1)
 		go func() {
@@ -103,10 +135,12 @@ func (e *EventStreams) alwaysOpen(reading *sync.WaitGroup) {
 	reading.Wait()
 }
 
-func (e *EventStreams) onSchedule(reading *sync.WaitGroup) error {
+func (e *EventStreams) onSchedule() error {
+	var reading sync.WaitGroup
 	patient, end := context.WithCancel(e.interrupted)
 	defer end()
 	defer e.start()()
+	defer e.wakes()()
 	err := e.eachDue(func(_ int64, due time.Time) {
 		reading.Add(1)
 		go func() {
@@ -126,6 +160,7 @@ func (e *EventStreams) onSchedule(reading *sync.WaitGroup) error {
 // read reads one stream to its end, or until the context is done; false: it failed.
 func (e *EventStreams) read(until context.Context, due time.Time) bool {
 	e.due.Add(1)
+	sent := time.Now()
 	ctx, cancel := context.WithCancel(until)
 	defer cancel()
 	var late atomic.Bool
@@ -198,6 +233,9 @@ func (e *EventStreams) read(until context.Context, due time.Time) bool {
 			began = now.Add(-after)
 			if number == 0 {
 				e.latency.Record(now.Sub(due))
+				if e.rate > 0 {
+					e.sent.Record(now.Sub(sent))
+				}
 			}
 		} else {
 			gap = max(gap, now.Sub(last))

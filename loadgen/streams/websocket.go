@@ -38,6 +38,8 @@ type Echo struct {
 	stop        bool
 	content     []byte
 	sockets     []*socket
+	// behind: how late each message was sent in an open loop, in ns.
+	behind []atomic.Int64
 	// opening ends when no connection is opened any more, ending when none is read any more.
 	opening, ending context.Context
 }
@@ -111,9 +113,12 @@ func (e *Echo) openLoop(reading *sync.WaitGroup) error {
 			return err
 		}
 	}
+	e.behind = make([]atomic.Int64, int(e.rate*e.duration.Seconds())+2)
 	defer e.start()()
 	err := e.eachDue(func(number int64, due time.Time) {
-		e.lag.Record(time.Since(due))
+		behind := time.Since(due)
+		e.lag.Record(behind)
+		e.behind[number].Store(int64(behind))
 		if !e.sockets[number%int64(e.connections)].send(number) {
 			e.errors[write].Add(1)
 		}
@@ -308,6 +313,9 @@ func (l *link) OnMessage(_ *gws.Conn, message *gws.Message) {
 		l.answered.Add(1)
 		e.units.Add(1)
 		e.latency.Record(now.Sub(since))
+		if e.rate > 0 {
+			e.sent.Record(now.Sub(since) - time.Duration(e.behind[number].Load()))
+		}
 	case wrong, disorder:
 		l.answered.Add(1)
 		e.errors[kind].Add(1)

@@ -2,7 +2,7 @@
 
 Every round in which the load ran is part of them. If the client was late, what is known is an upper bound.
 
-Computed exactly, from latencies.json of each round. `vegeta report` can merge results too, but it interpolates
+Computed exactly, from the whole histogram of each round. `vegeta report` can merge results too, but it interpolates
 percentiles between few points of the distribution: it gave a p90 of 96 ms although nine in ten took 92 ms or less.
 """
 
@@ -19,7 +19,9 @@ from typing import Any
 from bench.analysis.causes import ASKED, causes_beside
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.records.record import MEASURED, Record
+from bench.tools import tool_of
 from bench.tools.levels import Level
+from bench.tools.parsed import Histogram, Timed
 from bench.tools.send_lag import ROUNDS, SHARES, is_moved, least_requests, quantile_of, read_lag
 
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
@@ -55,7 +57,7 @@ class Distribution:
     """One round: the number of requests by latency in ns, and how many were due according to the plan.
 
     `scheduled`: the same, counted from when requests were due on a schedule that is shifted by the median send lag,
-    `behind_ns`. Runs made before these were saved count as punctual.
+    `behind_ns`. Runs made before these were saved count as punctual. `client_late`: see `Histogram`.
     """
 
     requests: int
@@ -63,6 +65,7 @@ class Distribution:
     scheduled: Mapping[int, int]
     behind_ns: int = 0
     due: int = 0
+    client_late: Mapping[int, int] = field(default_factory=dict)
 
 
 LatenciesByCell = Mapping[LatencyKey, Latencies]
@@ -94,8 +97,26 @@ def merged_of(records: Iterable[Record], latencies: LatenciesByCell) -> Latencie
     return latencies.get(keys.pop()) if len(keys) == 1 else None
 
 
+def read_distributions(path: str, record: Record) -> dict[Timed, Distribution]:
+    """A round of the run at `path` by what was timed: what was saved of responses, or else in the tool's output."""
+    if saved := _read_saved(path, record):
+        return {Timed.RESPONSE: saved}
+    found = tool_of(record.tool).histograms(read_bytes(f"{path}/{record.raw_file}") or b"")
+    return {timed: _distribution(record, one, timed) for timed, one in found.items()}
+
+
 def read_distribution(path: str, record: Record) -> Distribution | None:
-    """A round of the run at `path`, from its latencies.json and lag.json; None if the first is missing or malformed."""
+    """That of responses, or of the first event of each stream; None if there is none."""
+    return next(iter(read_distributions(path, record).values()), None)
+
+
+def _distribution(record: Record, timed: Histogram, what: Timed) -> Distribution:
+    due = 0 if what is Timed.EVENT else round((record.rate or 0) * (record.asked_s or 0))
+    return Distribution(sum(timed.counts.values()), timed.counts, timed.due, 0, due, timed.client_late)
+
+
+def _read_saved(path: str, record: Record) -> Distribution | None:
+    """From its latencies.json and lag.json; None if the first is missing or malformed."""
     folder = f"{path}/{PurePath(record.raw_file).parent}"
     if (facts := as_object(read_bytes(f"{folder}/latencies.json") or b"")) is None:
         return None
@@ -132,7 +153,9 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
         due_s, most_s = due_percentile(distributions, share), due_percentile(distributions, share, bound=True)
         if enough < least_requests(share):
             missing[name] = f"too few: {enough:,} of {least_requests(share):,}"
-        elif due_s is None or is_moved(sent_s, due_s):
+        elif (
+            due_s is None or is_moved(sent_s, due_s) or is_moved(sent_s, sent_s + _client_late_s(distributions, share))
+        ):
             missing[name] = LATE
             if most_s is not None and most_s <= LOOSE * sent_s:
                 bounds[name] = most_s
@@ -141,6 +164,12 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
     shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
     return Latencies(len(distributions), percentiles, missing, _quantiles(counts, shares), bounds)
+
+
+def _client_late_s(rounds: Iterable[Distribution], share: float) -> float:
+    """How much later than usual the client was at this share of all points in time; 0 if it did not look."""
+    late = together(one.client_late for one in rounds)
+    return (quantile_of(late, share) - quantile_of(late, 0.5)) / 1e9 if late else 0.0
 
 
 def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool = False) -> float | None:

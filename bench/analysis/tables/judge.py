@@ -38,6 +38,7 @@ from bench.analysis.tables.ranking import (
     smallest_visible,
 )
 from bench.analysis.tables.remarks import remarks_on
+from bench.core.groups import grouped
 from bench.records.counters import whole
 from bench.records.record import Record
 from bench.run.facts import PlannedTable, RunFacts
@@ -94,11 +95,14 @@ def judge_tables(
     """
     records, tables = [*records], facts.tables
     keys = {table.key for table in tables}
-    at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, records, loaded)}
+    at = grouped(
+        ((table.scenario, one) for table in tables for one in latencies_of(table, records, loaded)),
+        lambda found: (found[0], found[1].level),
+    )
 
     def beside(table: PlannedTable) -> Iterable[TableLatency]:
         """Latency at its common rates, except rates that have a table of their own."""
-        of_table = filter(None, (at.get((table.scenario, level)) for level in (*table.shares, table.level)))
+        of_table = (one for level in (*table.shares, table.level) for _, one in at.get((table.scenario, level), ()))
         return (one for one in of_table if not table.shares or (table.scenario, one.tool, one.level) not in keys)
 
     measured = by_table(tables, records)

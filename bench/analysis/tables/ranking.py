@@ -13,6 +13,7 @@ from bench.core.exchange import Wait
 from bench.records.record import Cause
 from bench.stats.table_verdicts import FASTER, NO_WINNER, SLOWER, TURNED, Difference, ratio
 from bench.tools.levels import Level, LoadKey
+from bench.tools.parsed import Timed
 
 
 class Metric(StrEnum):
@@ -249,6 +250,7 @@ class Percentile(Compared):
 class TableLatency:
     """Latency of a table's services at one rate (open loop, 1/s), each loaded alone while the others were stopped.
 
+    `timed`: what took so long. Streams with a pace of their own have these at the table's own level, and no `rate`.
     The rate is `share` of the speed of `slowest`, or with `by_client` the most that the load tool is asked for. It is
     None if there is none; `reason` says why. `rounds`: of each service, in every figure and bound of it. `left_out`:
     services that would drag the rate down, or have no speed.
@@ -268,6 +270,7 @@ class TableLatency:
     confidence: float = 0.95
     client_core_ratio: float | None = None
     percentiles: tuple[Percentile, ...] = ()
+    timed: Timed = Timed.RESPONSE
 
     @property
     def of_knee(self) -> bool:

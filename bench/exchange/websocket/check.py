@@ -104,7 +104,7 @@ def _connection(target: Target, compression: str | None = None) -> Iterator[Clie
     except TimeoutError as error:
         raise TimedOut(f"no message within {seconds:g} s") from error
     except ConnectionClosed as closed:
-        expect(False, "a connection that stays open", str(closed))
+        expect(False, "a connection that lasts", str(closed))
     except (OSError, WebSocketException) as error:
         raise NoAnswer(str(error)) from error
 

@@ -37,6 +37,7 @@ from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, 
 from bench.words.cells import state_words
 from bench.words.changes import column_name
 from bench.words.conclusions import RankingText
+from bench.words.latency import WHAT
 from bench.words.latency import pair_words as latency_pair_words
 from bench.words.names import level_words
 from bench.words.order import pair_words
@@ -138,7 +139,8 @@ def _latencies(text: RankingText) -> Iterator[dict[str, Any]]:
         for percentile in latency.percentiles:
             services = [*percentile.ordered, *percentile.missing]
             yield {
-                **{"scenario": text.ranking.scenario, "tool": latency.tool, "level": latency.level.text},
+                **{"scenario": " ".join(filter(None, (text.ranking.scenario, WHAT.get(latency.timed))))},
+                **{"tool": latency.tool, "level": latency.level.text},
                 **{"metric": str(percentile.metric), "rate": latency.rate, "services": services},
                 **{"labels": [text.labels[name] for name in services], "ranked": len(percentile.figures)},
             }

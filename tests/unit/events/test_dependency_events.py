@@ -87,7 +87,7 @@ def test_what_one_case_cannot_be_is_not_said_of_the_others() -> None:
 
 def test_who_has_no_route_that_needs_it_says_so() -> None:
     found = causes("proxy-py", "away")
-    assert [*found] == [""] and found[""].startswith("proxy-py: its plugins cannot wait without blocking")
+    assert [*found] == [""] and found[""].startswith("proxy-py: its plugins cannot wait without stopping all others")
 
 
 def test_the_table_is_locked_around_each_burst() -> None:

@@ -22,7 +22,7 @@ MATRIX = read_tables(ROOT / "services/matrix.toml")[0]
 ENV = (ROOT / ".env").read_text()
 FEW = {"servers": ("uvicorn", "bjoern"), "frameworks": ("asgi", "wsgi"), "pythons": ("3.13",)}
 FEW |= {"selftests": ("synthetic",), "presets": ("all",)}
-FEW["routes"] = ("root", "delay", "plaintext", "json", "echo")
+FEW["routes"] = ("root", "delay", "plaintext", "json", "echo", "ws-echo", "sse")
 """The entries to keep of each table, so that an example takes a millisecond."""
 SMALL = {key: {name: value[name] for name in FEW[key]} if key in FEW else value for key, value in MATRIX.items()}
 QUICK = {"stacks": ["bjoern-wsgi", "uvicorn-asgi"], "vary": [], "vary_if_read": []}

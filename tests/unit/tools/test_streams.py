@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from bench.core.exchange import Exchange
 from bench.tools import TOOLS, attempts_of, goodput_of, parse, sent_rate_of
 from bench.tools.levels import Level, refusal
-from bench.tools.parsed import Latency
+from bench.tools.parsed import Histogram, Latency, Timed
 from bench.tools.tool import Load
 
 ECHO = Exchange(kind="websocket", protocol="ws", path="/ws/echo", size=16)
@@ -21,7 +22,14 @@ EVENTS = Exchange(kind="sse", path="/sse/200/20", events=200, gap_ms=20)
 CLOSED = Load(exchange=ECHO, at="a:8080", connections=16, duration_s=3600, timeout_s=10)
 OPEN = replace(CLOSED, connections=None, rate=50, duration_s=5)
 AT = {"p50": 0.001, "p75": 0.002, "p90": 0.003, "p99": 0.004, "p99.9": 0.005}
-LATENCY = {"count": 9000, "mean": 0.0012, "max": 0.006, "percentiles": AT, "v2": "HISTFAAAA"}
+
+
+def times(ns: Sequence[int], counts: Sequence[int], **changes: Any) -> dict[str, Any]:
+    told = {"count": sum(counts), "mean": 0.0012, "max": 0.006, "percentiles": AT, "ns": ns, "counts": counts}
+    return told | changes
+
+
+LATENCY = times([1_000_000, 6_000_000], [8000, 1000])
 ERRORS = dict.fromkeys(("connect", "status", "read", "write", "timeout", "wrong", "doubled", "disorder", "missing"), 0)
 REPORT: dict[str, Any] = {
     **{"kind": "websocket", "url": "ws://a:8080/ws/echo", "duration_s": 2.5, "units": 10_000, "bytes": 160_000},
@@ -46,7 +54,15 @@ def printed(before: str = "", **changes: Any) -> bytes:
         (OPEN, "websocket -connections 64 -size 16 -rate 50 -duration 5s -timeout 10s ws://a:8080/ws/echo"),
         (
             replace(CLOSED, exchange=EVENTS),
-            "sse -open 16 -events 200 -gap 20ms -duration 3600s -timeout 10s http://a:8080/sse/200/20",
+            "sse -events 200 -gap 20ms -rate 4 -duration 3600s -timeout 10s http://a:8080/sse/200/20",
+        ),
+        (
+            replace(CLOSED, exchange=replace(EVENTS, path="/sse/500/10", events=500, gap_ms=10), connections=64),
+            "sse -events 500 -gap 10ms -rate 12.8 -duration 3600s -timeout 10s http://a:8080/sse/500/10",
+        ),
+        (
+            replace(CLOSED, exchange=replace(EVENTS, path="/sse/9/0", events=9, gap_ms=0)),
+            "sse -open 16 -events 9 -gap 0ms -duration 3600s -timeout 10s http://a:8080/sse/9/0",
         ),
         (
             replace(OPEN, exchange=EVENTS, rate=4),
@@ -102,13 +118,24 @@ def test_streams_of_events_are_begun_at_a_rate_and_counted_by_event() -> None:
     assert (sent_rate_of("streams", 16, parsed), goodput_of("streams", parsed)) == (16, 4000)
 
 
+def test_what_it_timed_is_read_whole() -> None:
+    sent, late, waking = times([900_000], [9000]), times([50_000], [700]), times([60_000, 80_000], [3, 4])
+    report = printed(times={"latency": LATENCY, "sent": sent})
+    due = {1_000_000: 8000, 6_000_000: 1000}
+    assert TOOLS["streams"].histograms(report) == {Timed.RESPONSE: Histogram({900_000: 9000}, due)}
+    report = printed(kind="sse", streams=STREAMS, times={"latency": LATENCY, "late": late, "waking": waking})
+    events = Histogram({50_000: 700}, {50_000: 700}, {60_000: 3, 80_000: 4})
+    assert TOOLS["streams"].histograms(report) == {Timed.FIRST_EVENT: Histogram(due, due), Timed.EVENT: events}
+    assert TOOLS["streams"].histograms(b"no report") == {}
+
+
 @pytest.mark.parametrize(
     ("lag", "count", "late"),
     [(None, 9000, []), (0.00009, 9000, []), (0.0005, 9000, ["p50", "p90", "p99"]), (0.0005, 600, ["p50", "p90"])],
 )
 def test_a_client_that_was_late_says_so(lag: float | None, count: int, late: list[str]) -> None:
-    times = lag and {"count": count, "mean": lag, "max": lag, "percentiles": dict.fromkeys(AT, lag)}
-    output = printed(times={"latency": LATENCY, "lag": times})
+    lags = lag and times([round(1e9 * lag)], [count], percentiles=dict.fromkeys(AT, lag))
+    output = printed(times={"latency": LATENCY, "lag": lags})
     said = [*TOOLS["streams"].other_load(output, None, 5)]
     assert [words.partition("(")[2].partition(")")[0] for words in said] == late
 
@@ -119,6 +146,8 @@ NOT_READ = {
     "two reports": printed() + printed(),
     "cut off": printed()[:-40],
     "another type": printed(units="many"),
+    "a histogram of fewer": printed(times={"latency": times([1], [8999], count=9000)}),
+    "a histogram without counts": printed(times={"latency": times([1, 2], [9000])}),
     "a negative count": printed(units=-1),
     "no whole number": printed(units=1.5),
     "too large": printed(units=10**30),
