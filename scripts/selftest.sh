@@ -11,7 +11,8 @@
 #               50 ms for 2 % of their requests, or wait for exactly 0.2, 1 and 10 ms; the knee of an app that can
 #               answer 900 requests/s; and whether loads are called late in which the load generator is paused
 #   tables      a table of eight services that take turns, three of them identical to another one, the others slower by
-#               3 to 15 %: how many differences are detected, and how many tables have a false verdict
+#               3 to 15 %: how many differences are detected, and how many tables have a false verdict. With
+#               --scenario ws-busy-301,sse-busy-301: of messages on WebSockets, and of server-sent events
 #   truths      tables whose answers are known: the most that each service can serve; which one serves more, whatever
 #               its CPU per request; which are equal (responses in bursts or one by one; a coin per container decides
 #               whether a request costs 5 % more CPU); which one idles; and that the matrix's start of Cheroot costs

@@ -17,6 +17,9 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
     database_ms=MS          one statement at a time, which keeps the database's CPU busy for MS
     nagle=1                 switches TCP_NODELAY off (gunicorn sends head and body in two segments)
 
+`/ws/synthetic?busy_us=N` is a WebSocket that echoes, and `/sse/synthetic?busy_us=N` a stream of events (EVENTS of them, as
+soon as possible): each message and each event takes so much CPU.
+
 `first.busy_us=N` applies only to the service with ROLE=first in its environment, so that one query can give each
 service of a table its own behaviour. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and
 to nothing else.
@@ -63,6 +66,7 @@ INTERFACE = os.environ.get("INTERFACE", "asgi")
 OWN_BIND = os.environ.get("OWN_BIND") == "cheroot"
 COMMON = {"busy_us", "sleep", "stall", "errors", "capacity", "hang", "alone", "at_least", "group", "coin_us"}
 OFFERED = COMMON | ({"nagle"} if INTERFACE == "wsgi" else {"exact", "body", "database_ms"})
+EVENTS = 1000
 # Event loops round shorter waits to 0, and would spin.
 SHORTEST_S = 0.001
 # Longer than an iteration of an event loop.
@@ -290,12 +294,36 @@ ROUTES: dict[str, Callable[[str], Awaitable[Answer]]] = {
 }
 
 
+async def echo(busy_ns: int, receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    while (message := await receive())["type"] == "websocket.receive":
+        burn(busy_ns)
+        await send({"type": "websocket.send", "text": message["text"]})
+
+
+async def events(busy_ns: int, receive: Receive, send: Send) -> None:
+    headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for number in range(EVENTS):
+        burn(busy_ns)
+        body = contract.event_text(number).encode()
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+PUSHING = {"/ws/synthetic": echo, "/sse/synthetic": events}
+
+
 async def asgi_app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
+        return
+    if scope["path"] in PUSHING:
+        await PUSHING[scope["path"]](behaviour(scope["query_string"].decode("latin-1")).busy_ns, receive, send)
         return
     answer, headers = refused(scope["path"], scope["method"])
     if answer is None:
