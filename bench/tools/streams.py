@@ -2,8 +2,8 @@
 
 It prints one JSON object. Its latencies are from when a message or stream was due, whenever it was sent.
 
-Streams with a pace of their own begin on a schedule, even if there are to be so many at a time (c64): begun at once, the
-events of all would be due at the same times.
+Streams with a pace of their own begin on a schedule, even if there are to be so many at a time (c64): begun at once,
+the events of all would be due at the same times.
 """
 
 from __future__ import annotations

@@ -55,6 +55,37 @@ def waits(app: dict[str, Any], query: str, times: list[float]) -> list[float]:
     return [asked.wait_s(asked.next(), now) for now in times]
 
 
+def pushed(app: dict[str, Any], path: str, query: str, *received: Any) -> tuple[list[Any], float]:
+    """The messages of a WebSocket or stream, and the CPU time of this thread in ms."""
+    messages: list[Any] = []
+    left = [*received]
+
+    async def receive() -> Any:
+        return left.pop(0)
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    began = time.thread_time_ns()
+    asyncio.run(app["app"]({"type": "any", "path": path, "query_string": query.encode()}, receive, send))
+    return messages, (time.thread_time_ns() - began) / 1e6
+
+
+def test_each_message_comes_back_and_takes_the_time_that_is_asked_for(app: dict[str, Any]) -> None:
+    said = [{"type": "websocket.receive", "text": str(number)} for number in range(20)]
+    opened, closed = {"type": "websocket.connect"}, {"type": "websocket.disconnect"}
+    (first, *answers), took_ms = pushed(app, "/ws/synthetic", "busy_us=1000", opened, *said, closed)
+    assert first == {"type": "websocket.accept"} and took_ms >= 20
+    assert answers == [{"type": "websocket.send", "text": str(number)} for number in range(20)]
+
+
+def test_each_event_takes_the_time_that_is_asked_for(app: dict[str, Any]) -> None:
+    (head, *events, last), took_ms = pushed(app, "/sse/synthetic", "busy_us=20")
+    assert (b"content-type", b"text/event-stream") in head["headers"] and not last.get("more_body")
+    assert len(events) == 1000 and all(event["more_body"] for event in events) and took_ms >= 20
+    assert events[999]["body"] == b'data: {"n":999,"token":" benchmark"}\n\n'
+
+
 def test_shares_of_waits_are_exact_over_any_stretch(app: dict[str, Any]) -> None:
     found = [round(1000 * wait) for wait in waits(app, "sleep=1:98,50:2", [0.0] * 10_000)]
     assert set(found) == {1, 50}
