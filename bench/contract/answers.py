@@ -232,11 +232,23 @@ def _fortunes() -> Expected:
     return Expected("text/html", check)
 
 
+def _item(number: int) -> dict[str, Any]:
+    return {
+        **{"id": number, "name": f"Benchmark item {number}", "price": number + 0.5},
+        **{
+            "tags": ["new", "outdoor", "waterproof"],
+            "note": "Ships within two working days, unless it is out of stock.",
+        },
+        "stock": {"amount": 3 * number, "warehouse": "Rotterdam", "reserved": number % 2 == 0},
+    }
+
+
 _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     "root": lambda n, body: _value({"duration": 0}),
     "delay": lambda n, body: _value({"duration": min(n, MOST_DELAY_MS)}),
     "plaintext": lambda n, body: _text("Hello, World!"),
     **dict.fromkeys(("json", "simple-json"), lambda n, body: _value({"message": "Hello, World!"})),
+    "json-20kb": lambda n, body: _value({"total": 92, "items": [*map(_item, range(92))]}),
     "http-route-example": lambda n, body: _text("HTTP route response"),
     "simple-request": lambda n, body: _upstream_delay(n),
     "create-data": lambda n, body: _value({"created": clamp(n)}),

@@ -16,6 +16,21 @@ from typing import Any, NoReturn
 
 GREETING = "Hello, World!"
 ROUTE_RESPONSE = "HTTP route response"
+# As an API lists what a shop has.
+PAGE: dict[str, Any] = {
+    "total": 92,
+    "items": [
+        {
+            "id": number,
+            "name": f"Benchmark item {number}",
+            "price": number + 0.5,
+            "tags": ["new", "outdoor", "waterproof"],
+            "stock": {"amount": 3 * number, "warehouse": "Rotterdam", "reserved": number % 2 == 0},
+            "note": "Ships within two working days, unless it is out of stock.",
+        }
+        for number in range(92)
+    ],
+}
 ADDITIONAL_FORTUNE = (0, "Additional fortune added at request time.")
 
 WORLD_ROWS = 10_000

@@ -3,14 +3,19 @@
 import html
 import json
 import re
+import runpy
 import threading
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote
 
 from fake_dependencies import ADDITIONAL, FORTUNES, FORTUNES_TEMPLATE, FakeDatabase, FakeUpstream
+from places import ROOT
 
 from bench.contract.client import Clock
+
+PAGE = runpy.run_path(str(ROOT / "services/common/contract.py"))["PAGE"]["items"]
+"""What real apps answer."""
 
 
 class Refused(Exception):
@@ -43,6 +48,7 @@ class FakeApp:
             "simple_request": lambda: self.simple_request(int(given)),
             "create_data": lambda: self.create_data(self.count(given)),
             **dict.fromkeys(("/json", "/simple_json"), self.greeting),
+            "/json_20kb": lambda: self.json({"total": 92, "items": PAGE[lie == "a missing item" :]}),
             **dict.fromkeys(("/raw/db", "/orm/db"), lambda: self.json(self.worlds(1)[0])),
             **dict.fromkeys(("/raw/fortunes", "/orm/fortunes"), self.fortunes),
             **dict.fromkeys(("raw/queries", "orm/queries"), lambda: self.json(self.worlds(self.count(given)))),

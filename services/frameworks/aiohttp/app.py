@@ -58,6 +58,11 @@ async def greeting(request: web.Request) -> web.Response:
     return json_response({"message": contract.GREETING})
 
 
+@routes.get("/json_20kb")
+async def page(request: web.Request) -> web.Response:
+    return json_response(contract.PAGE)
+
+
 @routes.get("/http-route-example")
 async def route_example(request: web.Request) -> web.Response:
     return text_response(contract.ROUTE_RESPONSE)

@@ -72,6 +72,10 @@ async def greeting(scope: Message, receive: Receive, last: str) -> Answer:
     return json_answer({"message": contract.GREETING})
 
 
+async def page(scope: Message, receive: Receive, last: str) -> Answer:
+    return json_answer(contract.PAGE)
+
+
 async def route_example(scope: Message, receive: Receive, last: str) -> Answer:
     return Answer(200, TEXT, ROUTE_RESPONSE)
 
@@ -150,6 +154,7 @@ ROUTES: dict[str, tuple[str, Handler]] = {
     "/plaintext": ("GET", plaintext),
     "/json": ("GET", greeting),
     "/simple_json": ("GET", greeting),
+    "/json_20kb": ("GET", page),
     "/http-route-example": ("GET", route_example),
     "/simple_request/": ("GET", simple_request),
     "/create_data/": ("GET", create_data),

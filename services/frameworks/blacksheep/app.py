@@ -68,6 +68,11 @@ async def greeting() -> Response:
     return json({"message": contract.GREETING})
 
 
+@get("/json_20kb")
+async def page() -> Response:
+    return json(contract.PAGE)
+
+
 @get("/http-route-example")
 async def route_example() -> Response:
     return text(contract.ROUTE_RESPONSE)

@@ -57,6 +57,11 @@ def greeting() -> dict[str, str]:
     return {"message": contract.GREETING}
 
 
+@app.get("/json_20kb")
+def page() -> dict[str, Any]:
+    return contract.PAGE
+
+
 @app.get("/http-route-example")
 def route_example() -> str:
     response.content_type = "text/plain; charset=utf-8"

@@ -72,6 +72,11 @@ class Contract:
     def json(self) -> dict[str, str]:
         return {"message": contract.GREETING}
 
+    @cherrypy.expose
+    @json_out
+    def json_20kb(self) -> dict[str, Any]:
+        return contract.PAGE
+
     @cherrypy.expose("http-route-example")
     @text_out
     def http_route_example(self) -> str:

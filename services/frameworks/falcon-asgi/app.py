@@ -54,6 +54,11 @@ class Greeting:
         resp.media = {"message": contract.GREETING}
 
 
+class Page:
+    async def on_get(self, req: Request, resp: Response) -> None:
+        resp.media = contract.PAGE
+
+
 class Root:
     async def on_get(self, req: Request, resp: Response) -> None:
         duration = contract.clamp_duration(req.get_param("duration"))
@@ -188,6 +193,7 @@ def create_app() -> falcon.asgi.App:
     app.add_route("/plaintext", Text(contract.GREETING))
     app.add_route("/json", Greeting())
     app.add_route("/simple_json", Greeting())
+    app.add_route("/json_20kb", Page())
     app.add_route("/http-route-example", Text(contract.ROUTE_RESPONSE))
     app.add_route("/simple_request/{ms}", SimpleRequest(backing))
     app.add_route("/create_data/{number}", CreateData(backing))

@@ -34,6 +34,11 @@ class Greeting:
         resp.media = {"message": contract.GREETING}
 
 
+class Page:
+    def on_get(self, req: Request, resp: Response) -> None:
+        resp.media = contract.PAGE
+
+
 class Root:
     def on_get(self, req: Request, resp: Response) -> None:
         duration = contract.clamp_duration(req.get_param("duration"))
@@ -129,6 +134,7 @@ def create_app() -> falcon.App:
     app.add_route("/plaintext", Text(contract.GREETING))
     app.add_route("/json", Greeting())
     app.add_route("/simple_json", Greeting())
+    app.add_route("/json_20kb", Page())
     app.add_route("/http-route-example", Text(contract.ROUTE_RESPONSE))
     app.add_route("/simple_request/{ms}", SimpleRequest())
     app.add_route("/create_data/{number}", CreateData())

@@ -16,7 +16,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Optional
+from typing import Any, Optional
 
 from common import contract
 from common.async_backends import Backends, Store, UpstreamError, open_backends
@@ -112,6 +112,11 @@ async def plaintext() -> PlainTextResponse:
 @app.get("/json")
 async def greeting() -> Greeting:
     return {"message": contract.GREETING}
+
+
+@app.get("/json_20kb")
+async def page() -> dict[str, Any]:
+    return contract.PAGE
 
 
 def database_router(kind: str) -> APIRouter:

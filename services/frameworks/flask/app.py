@@ -56,6 +56,11 @@ def greeting() -> ResponseReturnValue:
     return {"message": contract.GREETING}
 
 
+@app.get("/json_20kb")
+def page() -> ResponseReturnValue:
+    return contract.PAGE
+
+
 @app.get("/http-route-example")
 def route_example() -> ResponseReturnValue:
     return Response(contract.ROUTE_RESPONSE, mimetype="text/plain")

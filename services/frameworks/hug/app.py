@@ -38,6 +38,11 @@ def greeting():
     return {"message": contract.GREETING}
 
 
+@hug.get("/json_20kb")
+def page():
+    return contract.PAGE
+
+
 @hug.get("/http-route-example", output=hug.output_format.text)
 def route_example():
     return contract.ROUTE_RESPONSE

@@ -58,6 +58,11 @@ async def greeting() -> Response[bytes]:
     return json_response({"message": contract.GREETING})
 
 
+@get("/json_20kb")
+async def page() -> Response[bytes]:
+    return json_response(contract.PAGE)
+
+
 @get("/http-route-example", media_type=MediaType.TEXT)
 async def route_example() -> str:
     return contract.ROUTE_RESPONSE
@@ -144,6 +149,7 @@ app = Litestar(
         root,
         plaintext,
         greeting,
+        page,
         route_example,
         simple_request,
         create_data,

@@ -44,6 +44,10 @@ def greeting(query: bytes) -> Answer:
     return json_answer({"message": contract.GREETING})
 
 
+def page(query: bytes) -> Answer:
+    return json_answer(contract.PAGE)
+
+
 def route_example(query: bytes) -> Answer:
     return Answer(HTTPStatus.OK, TEXT, contract.ROUTE_RESPONSE)
 
@@ -61,6 +65,7 @@ ROUTES = {
     b"/plaintext": plaintext,
     b"/json": greeting,
     b"/simple_json": greeting,
+    b"/json_20kb": page,
     b"/http-route-example": route_example,
 }
 

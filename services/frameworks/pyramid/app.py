@@ -28,6 +28,10 @@ def greeting(request: Request) -> dict[str, str]:
     return {"message": contract.GREETING}
 
 
+def page(request: Request) -> dict[str, Any]:
+    return contract.PAGE
+
+
 def route_example(request: Request) -> str:
     return contract.ROUTE_RESPONSE
 
@@ -117,6 +121,7 @@ def create_app() -> Any:
         "/plaintext": (plaintext, "string"),
         "/json": (greeting, "json"),
         "/simple_json": (greeting, "json"),
+        "/json_20kb": (page, "json"),
         "/http-route-example": (route_example, "string"),
         "/simple_request/": (simple_request, "json"),
         "/create_data/": (create_data, "json"),

@@ -72,6 +72,11 @@ async def greeting() -> ResponseReturnValue:
     return {"message": contract.GREETING}
 
 
+@app.get("/json_20kb")
+async def page() -> ResponseReturnValue:
+    return contract.PAGE
+
+
 @app.get("/http-route-example")
 async def route_example() -> ResponseReturnValue:
     return Response(contract.ROUTE_RESPONSE, mimetype="text/plain")

@@ -73,8 +73,13 @@ async def greeting() -> dict[str, str]:
     return {"message": contract.GREETING}
 
 
+async def page() -> dict[str, Any]:
+    return contract.PAGE
+
+
 app.get("/json")(greeting)
 app.get("/simple_json")(greeting)
+app.get("/json_20kb")(page)
 
 
 @app.get("/http-route-example")

@@ -71,6 +71,11 @@ async def greeting(request: Request) -> HTTPResponse:
     return json({"message": contract.GREETING})
 
 
+@app.get("/json_20kb")
+async def page(request: Request) -> HTTPResponse:
+    return json(contract.PAGE)
+
+
 @app.get("/http-route-example")
 async def route_example(request: Request) -> HTTPResponse:
     return text(contract.ROUTE_RESPONSE)

@@ -53,6 +53,10 @@ def greeting(response: Response, request: Request) -> None:
     send_json(response, {"message": contract.GREETING})
 
 
+def page(response: Response, request: Request) -> None:
+    send_json(response, contract.PAGE)
+
+
 def route_example(response: Response, request: Request) -> None:
     response.send(contract.ROUTE_RESPONSE)
 
@@ -142,6 +146,7 @@ GET = {
     "/plaintext": working if work.asked else plaintext,
     "/json": greeting,
     "/simple_json": greeting,
+    "/json_20kb": page,
     "/http-route-example": route_example,
     "/simple_request/:ms": simple_request,
     "/create_data/:count": create_data,

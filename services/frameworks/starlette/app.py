@@ -93,6 +93,10 @@ def greeting() -> OrjsonResponse:
     return OrjsonResponse({"message": contract.GREETING})
 
 
+def page() -> OrjsonResponse:
+    return OrjsonResponse(contract.PAGE)
+
+
 def route_example() -> PlainTextResponse:
     return PlainTextResponse(contract.ROUTE_RESPONSE)
 
@@ -188,6 +192,7 @@ app = Starlette(
         *database_routes("orm"),
         Route("/", root),
         Route("/simple_json", Answering(greeting), methods=["GET"]),
+        Route("/json_20kb", Answering(page), methods=["GET"]),
         Route("/http-route-example", Answering(route_example), methods=["GET"]),
         Route("/simple_request/{ms:segment}", simple_request),
         Route("/create_data/{count:segment}", create_data),

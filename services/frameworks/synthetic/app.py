@@ -17,8 +17,8 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
     database_ms=MS          one statement at a time, which keeps the database's CPU busy for MS
     nagle=1                 switches TCP_NODELAY off (gunicorn sends head and body in two segments)
 
-`/ws/synthetic?busy_us=N` is a WebSocket that echoes, and `/sse/synthetic?busy_us=N` a stream of events (EVENTS of them, as
-soon as possible): each message and each event takes so much CPU.
+`/ws/synthetic?busy_us=N` is a WebSocket that echoes, and `/sse/synthetic?busy_us=N` a stream of events (EVENTS of
+them, as soon as possible): each message and each event takes so much CPU.
 
 `first.busy_us=N` applies only to the service with ROLE=first in its environment, so that one query can give each
 service of a table its own behaviour. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and
@@ -272,6 +272,10 @@ async def greeting(query: str) -> Answer:
     return json_answer({"message": contract.GREETING})
 
 
+async def page(query: str) -> Answer:
+    return json_answer(contract.PAGE)
+
+
 async def route_example(query: str) -> Answer:
     return Answer(200, TEXT, contract.ROUTE_RESPONSE.encode())
 
@@ -289,6 +293,7 @@ ROUTES: dict[str, Callable[[str], Awaitable[Answer]]] = {
     "/plaintext": plaintext,
     "/json": greeting,
     "/simple_json": greeting,
+    "/json_20kb": page,
     "/http-route-example": route_example,
     "/synthetic": synthetic,
 }

@@ -74,6 +74,11 @@ class GreetingHandler(ContractHandler):
         self.finish_json({"message": contract.GREETING})
 
 
+class PageHandler(ContractHandler):
+    def get(self) -> None:
+        self.finish_json(contract.PAGE)
+
+
 class RootHandler(ContractHandler):
     async def get(self) -> None:
         duration = contract.clamp_duration(self.get_query_argument("duration", None))
@@ -172,6 +177,7 @@ async def create_app() -> AsyncIterator[Application]:
                 url("/plaintext", TextHandler, {"text": contract.GREETING}),
                 url("/json", GreetingHandler),
                 url("/simple_json", GreetingHandler),
+                url("/json_20kb", PageHandler),
                 url("/http-route-example", TextHandler, {"text": contract.ROUTE_RESPONSE}),
                 url("/echo", EchoHandler),
                 url("/sse/([^/]*)/([^/]*)", EventsHandler),

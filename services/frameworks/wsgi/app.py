@@ -64,6 +64,10 @@ def greeting(environ: Environ, last: str) -> Answer:
     return json_answer({"message": contract.GREETING})
 
 
+def page(environ: Environ, last: str) -> Answer:
+    return json_answer(contract.PAGE)
+
+
 def route_example(environ: Environ, last: str) -> Answer:
     return Answer(OK, TEXT, ROUTE_RESPONSE)
 
@@ -138,6 +142,7 @@ ROUTES: dict[str, tuple[str, Handler]] = {
     "/plaintext": ("GET", plaintext),
     "/json": ("GET", greeting),
     "/simple_json": ("GET", greeting),
+    "/json_20kb": ("GET", page),
     "/http-route-example": ("GET", route_example),
     "/simple_request/": ("GET", simple_request),
     "/create_data/": ("GET", create_data),

@@ -30,6 +30,7 @@ urlpatterns = [
     path("plaintext", views.plaintext),
     path("json", views.greeting),
     path("simple_json", views.greeting),
+    path("json_20kb", views.page),
     path("http-route-example", views.route_example),
     path("simple_request/<segment:number>", views.simple_request),
     path("create_data/<segment:number>", views.create_data),

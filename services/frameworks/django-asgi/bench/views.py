@@ -52,6 +52,11 @@ async def greeting(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+async def page(request: HttpRequest) -> HttpResponse:
+    return json_response(contract.PAGE)
+
+
+@require_safe
 async def route_example(request: HttpRequest) -> HttpResponse:
     return text_response(contract.ROUTE_RESPONSE)
 

@@ -38,6 +38,11 @@ def greeting(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    return json_response(contract.PAGE)
+
+
+@require_safe
 def route_example(request: HttpRequest) -> HttpResponse:
     return text_response(contract.ROUTE_RESPONSE)
 
