@@ -28,11 +28,11 @@
 #                         variable that server or app reads; repeat the option for all combinations
 #   --flags 'SERVER: FLAGS'    each service of a server (a name or glob) without and with these flags at the end of its
 #                         command line, such as 'uvicorn: --http h11'; repeat the option for further ones
-#   --event LIST          reload, stop, killed, hung, recycle, rolling, idle-close, overload, slow, connections, exhausted (threads,
-#                         database connections), abandoned, away (database or upstream): requests lost to that event, in place
-#                         of a load (docs/events.md); memory, balance: memory growth, and how work is shared among workers; or a single
-#                         case: slow-silent, away-database-stopped; memory:1 in the first round only. A whole event has the
-#                         cases and rounds of --preset bad-day
+#   --event LIST          reload, stop, stop-streams, killed, hung, recycle, rolling, idle-close, overload, slow, connections,
+#                         exhausted (threads, database connections), abandoned, away (database or upstream): requests lost to
+#                         that event, in place of a load (docs/events.md); memory, balance: memory growth, and how work is shared
+#                         among workers; or a single case: slow-silent, away-database-stopped; memory:1 in the first round only.
+#                         A whole event has the cases and rounds of --preset bad-day
 #   --mode MODE           turns (default): services take turns on the CPU and are ranked; solo: each service
 #                         alone, without verdicts
 #   --controls WHICH      null (default): also measure the null server, which shows what each tool can do here; or none

@@ -18,7 +18,19 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 NAMES = (
-    *("reload", "stop", "killed", "hung", "recycle", "rolling", "idle-close", "overload", "slow", "connections"),
+    *(
+        "reload",
+        "stop",
+        "stop-streams",
+        "killed",
+        "hung",
+        "recycle",
+        "rolling",
+        "idle-close",
+        "overload",
+        "slow",
+        "connections",
+    ),
     *("memory", "balance", "exhausted", "abandoned", "away"),
 )
 """In the order in which they are planned and reported."""

@@ -63,9 +63,20 @@ class Request:
     """Only if the client keeps bodies."""
 
 
+WEBSOCKET, STREAM = "websocket", "stream"
+"""Kinds of slow connections that a service keeps open: what it sends says how they end."""
+CLOSE, PING, PONG = 0x88, b"\x89", b"\x8a"
+"""How whole frames of a WebSocket begin that close it or ask for a sign of life, and the answer."""
+LAST_FRAME = 127
+"""Bytes of the longest of them."""
+
+
 @dataclass(slots=True)
 class Other:
-    """A connection that is slow on purpose. `how` says how it ended: `held` (to the end), `eof`, `reset`, `refused`."""
+    """A connection that is slow on purpose. `how` says how it ended: `held` (to the end), `eof`, `reset`, `refused`.
+
+    `told`: how the service said that it ends a WebSocket or stream; see `told_end`.
+    """
 
     k: int
     """The number of slow connections in its step, including this one."""
@@ -73,6 +84,7 @@ class Other:
     closed_ns: int = 0
     how: str = "held"
     status: int = 0
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -479,11 +491,16 @@ async def _decided(request: Request) -> None:
 async def _read(kind: str, sock: socket.socket, other: Other) -> None:
     """Read until the server ends the connection, and record the first status."""
     loop = asyncio.get_running_loop()
-    most = READ_BYTES if kind == "read" else 1 << 16
+    most, end = READ_BYTES if kind == "read" else 1 << 16, b""
     try:
         while data := await loop.sock_recv(sock, most):
+            end = (end + data)[-LAST_FRAME:]
             if data[:5] == b"HTTP/" and data[9:12].isdigit() and not other.status:
                 other.status = int(data[9:12])
+            if other.status and not other.told:
+                other.told = told_end(kind, end)
+                if answer := _answer(kind, data, other.told):
+                    await loop.sock_sendall(sock, answer)
             if kind == "read":
                 await asyncio.sleep(1)
                 # A reset discards data that has not been read yet, so look for it explicitly.
@@ -495,10 +512,35 @@ async def _read(kind: str, sock: socket.socket, other: Other) -> None:
     other.closed_ns = time.monotonic_ns()
 
 
+def told_end(kind: str, end: bytes) -> str:
+    """By the end of what it has sent, how a service says that it ends: a WebSocket's code, or `complete`.
+
+    Empty if it has not said so.
+    """
+    if kind == STREAM:
+        return "complete" if end.endswith(b"\r\n0\r\n\r\n") else ""
+    for length in range(2, 126) if kind == WEBSOCKET else ():
+        frame = end[-length - 2 :]
+        if len(frame) == length + 2 and frame[:2] == bytes((CLOSE, length)):
+            return str(int.from_bytes(frame[2:4], "big"))
+    return ""
+
+
+def _answer(kind: str, data: bytes, told: str) -> bytes:
+    """What a client of WebSockets answers, for which a service waits: the same code, or a pong; masked with zeros."""
+    if kind != WEBSOCKET:
+        return b""
+    if told:
+        return bytes((CLOSE, 0x82, 0, 0, 0, 0)) + int(told).to_bytes(2, "big")
+    if data[:1] == PING:
+        return PONG + bytes((0x80 | data[1] & 0x7F, 0, 0, 0, 0)) + data[2 : 2 + (data[1] & 0x7F)]
+    return b""
+
+
 async def _send_slowly(kind: str, sock: socket.socket, head: bytes) -> None:
     loop = asyncio.get_running_loop()
     with suppress(OSError):
-        if kind in ("idle", "read"):
+        if kind in ("idle", "read", WEBSOCKET, STREAM):
             await loop.sock_sendall(sock, head)
         elif kind in ("header", "body"):
             end = head.index(b"\r\n\r\n") + (4 if kind == "body" else 2)

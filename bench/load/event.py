@@ -7,6 +7,7 @@ says when the load begins, the driver when it may end.
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
 import gzip
 import json
@@ -24,7 +25,7 @@ from bench.core.programs import guarded, run_joined
 from bench.core.typed import as_plain, read_or_none
 from bench.events import of_event
 from bench.load.answers import wait_until_ready
-from bench.load.client import SPARE_S, Asked, Client, Request, sleep_until
+from bench.load.client import SPARE_S, WEBSOCKET, Asked, Client, Request, sleep_until
 from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
@@ -57,10 +58,13 @@ RECOVERED_S = 3.0
 """Minimum duration of the last phase if it ends as soon as the service has recovered."""
 SLOW_BODY = b'{"message":"%s"}' % (b"a" * 500)
 """At one byte per second, sending it takes longer than the window."""
+UPGRADE = b"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n" % (
+    base64.b64encode(bytes(16))
+)
 STOPPED_SHARE = 0.5
 """A service counts as stopped if a smaller share of the other requests is answered in time."""
 COLUMNS = ("kind", "due", "begun", "sent", "first", "end", "connection", "nth", "fate", "status", "worker", "close")
-SLOW_COLUMNS = ("k", "opened", "closed", "how", "status")
+SLOW_COLUMNS = ("k", "opened", "closed", "how", "status", "told")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +213,10 @@ def run_event(task: Task, beside: int = 0) -> None:
     write_file(folder / REQUESTS, gzip.compress(log.encode(), mtime=0))
     if client.others:
         lines = (
-            f"{one.k}\t{one.opened_ns - t0_ns}\t{one.closed_ns and one.closed_ns - t0_ns}\t{one.how}\t{one.status}\n"
+            (one.k, one.opened_ns - t0_ns, one.closed_ns and one.closed_ns - t0_ns, one.how, one.status, one.told)
             for one in client.others
         )
-        write_file(folder / SLOW, "\t".join(SLOW_COLUMNS) + "\n" + "".join(lines))
+        write_file(folder / SLOW, "".join("\t".join(map(str, line)) + "\n" for line in (SLOW_COLUMNS, *lines)))
     write_file(folder / TOOL_JSON, tool_json(facts, task.tool.name, task.tool.version(), (), ""))
 
 
@@ -341,6 +345,8 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
 def _slow_head(task: Task, event: Event) -> bytes:
     if not event.slow_path:
         return b""
+    if event.slow == WEBSOCKET:
+        return _head(task, event, event.slow_path, b"").replace(b"\r\n", UPGRADE, 1)
     if event.slow != "body":
         return _head(task, event, event.slow_path, b"")
     head = _head(task, event, event.slow_path, SLOW_BODY, "POST")

@@ -100,9 +100,10 @@ class Event:
 
     - `until`: the window ends `settle_s` after this was seen, once all requests are answered again.
     - `slow`: what the slow connections do. `silent`: send nothing; `header`, `body`: send one byte of a header or body
-      per second; `read`: read 1 KB of a response per second; `idle`: nothing after one response.
+      per second; `read`: read 1 KB of a response per second; `idle`: nothing after one response;
+      `websocket`: open one; `stream`: read one of server-sent events.
     - `slow_steps`: the numbers of slow connections, one after another, each for `slow_step_s`.
-    - `slow_path`: what `body` and `read` request; empty: what the load requests.
+    - `slow_path`: what they request; empty: what the load requests. `slow_route`: the route of that.
     - `long_path`: requested once, just before the first action.
     - `parts`: the load is a closed loop in this many parts, and ends early after `most_requests`.
     - `bodies`: large requests sent before the load.
@@ -126,6 +127,7 @@ class Event:
     slow_steps: tuple[int, ...] = ()
     slow_step_s: float = SLOW_STEP_S
     slow_path: str = ""
+    slow_route: str = ""
     long_path: str = ""
     needs: Needs | None = None
     path: str = ""

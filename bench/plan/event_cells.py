@@ -58,7 +58,8 @@ def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str
         return event
     if service.framework.own:
         return of_app(event, route)
-    beside = next((one for one in matrix.routes.values() if one.exchange.path == event.slow_path), None)
+    named = matrix.routes.get(event.slow_route)
+    beside = named or next((one for one in matrix.routes.values() if one.exchange.path == event.slow_path), None)
     if event.needs and event.needs.scenario:
         beside, exchange = matrix.route_of(event.needs.scenario)
         event = replace(event, needs=replace(event.needs, path=exchange.path))

@@ -73,6 +73,8 @@ def of_app(event: Event, route: Route) -> Event | str:
     """
     if "BOOT_S" in event.environment:
         return "its boot time is its own"
+    if event.slow_route:
+        return "it is not known whether your own app has such a route"
     if event.slow == "body" and route.exchange.method == "GET":
         return "its first request has no body"
     ours = ("TELL_PID", "WORK_MS", "TAKE_BODIES")

@@ -141,6 +141,11 @@ class Window:
         return [row for row in self.log if row.due < first and not row.kind]
 
     @property
+    def sent_before(self) -> Sequence[Row]:
+        """The requests sent before the event."""
+        return [row for row in self.log if row.begun is not None and row.begun <= self.at]
+
+    @property
     def around(self) -> Sequence[Row]:
         """The requests due from the event on until `AROUND_S` after it was over; all later ones without actions."""
         until_ns = self.told.until_ns
@@ -326,8 +331,9 @@ def read_slow(data: bytes | None) -> list[dict[str, Any]]:
     rows = []
     for line in (data or b"").decode(errors="replace").splitlines()[1:]:
         words = line.split("\t")
-        if len(words) == 5:
-            k, opened, closed, how, status = words
+        if len(words) in (5, 6):
+            # Runs made before `told` was saved lack it.
+            k, opened, closed, how, status, told, *_ = (*words, "")
             row = {"k": int(k), "opened": int(opened) / 1e9, "closed": int(closed) / 1e9 if int(closed) else None}
-            rows.append(row | {"how": how, "status": int(status)})
+            rows.append(row | {"how": how, "status": int(status), "told": told})
     return rows

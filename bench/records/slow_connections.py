@@ -22,7 +22,13 @@ WORDS = {
     "body": "slow bodies",
     "read": "slow readers",
     "idle": "idle connections",
+    "websocket": "WebSockets",
+    "stream": "event streams",
 }
+WHOLE = ("read", "idle", "websocket", "stream")
+"""Those that send a whole request."""
+TAKEN = (101, 200)
+"""The statuses with which a service takes one of these."""
 
 
 def cut(connections: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -39,7 +45,7 @@ def _figures(window: Window) -> Figures:
         "opened": len(window.slow),
         "most_k": max((one["k"] for one in window.slow), default=0),
         "smallest_k": next((k for k, rows in _steps(window) if _is_stopped(rows)), None),
-        "slow_answered": sum(one["status"] == 200 for one in window.slow),
+        "slow_answered": sum(one["status"] in TAKEN for one in window.slow),
         "cut": len(ended),
         "cut_after_s": median(ended) if ended else None,
         "cut_status": status[0][0] if status else None,
@@ -65,7 +71,7 @@ def _most_open(slow: Sequence[Mapping[str, Any]], kind: str) -> int:
 
     Those that send a whole request count only if they got a response: others may be in the server's backlog.
     """
-    taken = [one for one in slow if one["how"] != "refused" and (one["status"] or kind not in ("read", "idle"))]
+    taken = [one for one in slow if one["how"] != "refused" and (one["status"] or kind not in WHOLE)]
     changes = [(one["opened"], 1) for one in taken] + [(one["closed"], -1) for one in taken if one["closed"]]
     return max(accumulate(change for _, change in sorted(changes)), default=0)
 
@@ -92,9 +98,11 @@ def _opened(window: Window) -> tuple[Action, ...]:
 
 
 def _causes(window: Window) -> Iterator[str]:
-    others = {one["status"] for one in window.slow} - {0, 200} if window.event.slow == "read" else set()
-    if others:
-        yield f"slow readers were answered with {min(others)}: there is no large response to read"
+    others = (
+        {one["status"] for one in window.slow} - {0, *TAKEN} if window.event.slow in WHOLE[:1] + WHOLE[2:] else set()
+    )
+    if others and not any(one["status"] in TAKEN for one in window.slow):
+        yield f"{WORDS[window.event.slow]} were answered with {min(others)}"
 
 
 BESIDE_SLOW = EventFigures(figures=_figures, acted=_opened, causes=_causes)

@@ -21,6 +21,8 @@ something else fails; few requests are lost, without a verdict; good to know."""
 FEW = 0.01
 """Below this share of requests, losses without a verdict are few."""
 QUICK_S = 1.0
+DOCKER_S = 10.0
+"""How long after SIGTERM Docker kills a container that is still running."""
 Named = Mapping[str, EventCell]
 """Cells by the label of their service."""
 Weighted = Iterable[tuple[int, str]]
@@ -190,6 +192,14 @@ def under_way(cell: EventCell) -> Iterator[str]:
     """How many requests in flight at a signal were lost."""
     if some := sum(cell.figures("under_way")):
         yield f"{sum(cell.figures('under_way_lost')):,.0f} of {some:,.0f} requests in flight lost"
+
+
+def late_exits(cells: Named) -> Weighted:
+    """Which services exit too late after SIGTERM for Docker."""
+    exits = {name: cell.figures("exit_s") for name, cell in cells.items()}
+    late = [f"{name} (exits after {seconds_of(own)})" for name, own in exits.items() if own and max(own) > DOCKER_S]
+    if late := late + [f"{name} (has not exited)" for name, own in exits.items() if not own]:
+        yield BAD, f"Docker would kill {listed(late)}: its default grace period is {DOCKER_S:.0f} s."
 
 
 def timeout_of_needing(cell: EventCell) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from statistics import median
 
-from bench.records.event_window import EventFigures, Figures, Row, Window, end_of
+from bench.records.event_window import EventFigures, Figures, Window, end_of
 from bench.records.slow_connections import cut
 
 
 def _figures(window: Window) -> Figures:
-    counted = set(map(id, _before(window)))
+    counted = set(map(id, window.sent_before))
     later = Counter(row.fate for row in window.log if id(row) not in counted and row.fate)
     long = next((row for row in window.log if row.kind), None)
     figures: Figures = {
@@ -27,14 +26,10 @@ def _figures(window: Window) -> Figures:
     return figures | {"sent_after": sum(later.values())} | {f"{fate.value}_after": n for fate, n in later.items()}
 
 
-def _before(window: Window) -> Sequence[Row]:
-    """The requests sent before the stop: no one can answer later ones."""
-    return [row for row in window.log if row.begun is not None and row.begun <= window.at]
-
-
 FIGURES = EventFigures(
     figures=_figures,
-    counted=lambda window: _before(window) if window.actions else window.log,
+    # No one can answer later ones.
+    counted=lambda window: window.sent_before if window.actions else window.log,
     no_gap="the service was stopped for good",
     evidence=lambda window: (window.told.ended_ns is not None, "its container ended"),
 )

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from bench.analysis.events import EventCell, EventRow
 from bench.core.formats import listed
 from bench.records.event import Fate
-from bench.words.event_words import BAD, KNOWN, EventWords, Named, Weighted, in_rounds, seconds_of, under_way
+from bench.words.event_words import (
+    BAD,
+    KNOWN,
+    EventWords,
+    Named,
+    Weighted,
+    in_rounds,
+    late_exits,
+    seconds_of,
+    under_way,
+)
 
-DOCKER_S = 10.0
-"""How long after SIGTERM Docker kills a container that is still running."""
 ENDS = ((False, "abort", "s"), (True, "finish", "es"))
 """(whether the response was answered, a verb, its ending for a single server)."""
 
@@ -27,10 +35,7 @@ def _findings(_: EventRow, cells: Named) -> Weighted:
         first, *others = parts
         rest = f"; {others[0]} it" if others else ""
         yield BAD if False in by_fate else KNOWN, f"On SIGTERM, {first} a response that takes 5 s{rest}."
-    exits = {name: cell.figures("exit_s") for name, cell in cells.items()}
-    late = [f"{name} (exits after {seconds_of(own)})" for name, own in exits.items() if own and max(own) > DOCKER_S]
-    if late := late + [f"{name} (has not exited)" for name, own in exits.items() if not own]:
-        yield BAD, f"Docker would kill {listed(late)}: its default grace period is {DOCKER_S:.0f} s."
+    yield from late_exits(cells)
 
 
 def _details(cell: EventCell) -> Iterator[str]:

@@ -19,12 +19,15 @@ from typing import Any
 import pytest
 from asked import HEAD, asked
 from waiting import HANGS_S, until
+from websockets.asyncio.server import ServerConnection
+from websockets.asyncio.server import serve as serve_websockets
+from websockets.frames import Close
 
 from bench.events.idle_close.load import Keeper
 from bench.events.overload.load import attempts, load_by_vegeta
 from bench.load import client as client_module
-from bench.load.client import Client, Connection, Other, Request, _Answer
-from bench.load.event import due_times, rates_of, rows
+from bench.load.client import Client, Connection, Other, Request, _Answer, told_end
+from bench.load.event import UPGRADE, due_times, rates_of, rows
 from bench.plan.event import Phase
 from bench.plan.events import EVENTS
 from bench.records.event import KEPT, Fate
@@ -273,6 +276,71 @@ def test_slow_connections_are_held_counted_and_say_when_they_were_cut() -> None:
     assert [(one.k, one.how, one.closed_ns) for one in silent.others] == [(k, "held", 0) for k in (2, 2, 3)]
     slow = asyncio.run(load("header"))
     assert all(one.how in ("eof", "reset") and one.closed_ns > one.opened_ns for one in slow.others)
+
+
+@pytest.mark.parametrize("code", [1001, 1012])
+def test_a_websocket_is_kept_open_and_the_code_of_its_end_noted_and_answered(code: int) -> None:
+    async def load() -> tuple[Other, Close | None]:
+        ends = list[ServerConnection]()
+
+        async def serve(connection: ServerConnection) -> None:
+            ends.append(connection)
+            # Without an answer to a ping, it would be closed before, and with another code.
+            await asyncio.sleep(0.6)
+            await connection.close(code, "bye")
+
+        async with serve_websockets(serve, "127.0.0.1", 0, ping_interval=0.05, ping_timeout=0.2) as server:
+            (sock,) = server.sockets
+            port = sock.getsockname()[1]
+            head = b"GET / HTTP/1.1\r\nHost: a" + UPGRADE + b"\r\n"
+            client, ended = Client(replace(asked(port), slow_head=head)), asyncio.Event()
+            await client.slow("websocket", 1, ended)
+            (other,) = client.others
+            await comes(lambda: other.closed_ns)
+            ended.set()
+            await comes(lambda: not client._tasks)
+            return other, ends[0].protocol.close_rcvd
+
+    other, answered = asyncio.run(load())
+    assert (other.status, other.told, other.how) == (101, str(code), "eof")
+    assert answered and answered.code == code
+
+
+@pytest.mark.parametrize(("end", "told"), [(b"0\r\n\r\n", "complete"), (b"", "")])
+def test_a_stream_is_complete_if_it_says_so(end: bytes, told: str) -> None:
+    async def load() -> Other:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n" + end)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        client, ended = Client(asked(server)), asyncio.Event()
+        await client.slow("stream", 1, ended)
+        (other,) = client.others
+        await comes(lambda: other.closed_ns)
+        ended.set()
+        await comes(lambda: not client._tasks)
+        server.close()
+        return other
+
+    other = asyncio.run(load())
+    assert (other.status, other.told, other.how) == (200, told, "eof")
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (b"\x88\x02\x03\xe9", "1001"),
+        (b"\x81\x02ab\x88\x05\x03\xf4bye", "1012"),
+        (b"\x81\x04\x88\x02\x03", ""),
+        (b"\x88\x02\x03", ""),
+        (b"HTTP/1.1 101 Switching\r\n\r\n", ""),
+        (b"", ""),
+    ],
+)
+def test_only_a_whole_last_frame_closes_a_websocket(end: bytes, told: str) -> None:
+    assert told_end("websocket", end) == told and told_end("idle", end) == ""
 
 
 def test_a_slow_body_and_a_slow_reader_hold_up_the_server_as_they_say() -> None:

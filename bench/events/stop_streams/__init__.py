@@ -1,0 +1,1 @@
+"""SIGTERM while WebSockets or streams of events are open."""

@@ -1,0 +1,33 @@
+"""What becomes of open WebSockets and streams: told to end, ended without a word, or held until the server is gone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from statistics import median
+
+from bench.records.event_window import EventFigures, Figures, Window
+from bench.records.slow_connections import TAKEN, cut
+
+
+def _figures(window: Window) -> Figures:
+    open_ = [one for one in window.slow if one["status"] in TAKEN and (one["closed"] or math.inf) > window.at]
+    closed = [one["closed"] - window.at for one in cut(open_)]
+    told = Counter(one["told"] for one in open_ if one["told"])
+    return {
+        "streams": len(open_),
+        "streams_refused": len(window.slow) - sum(one["status"] in TAKEN for one in window.slow),
+        "streams_told": sum(told.values()),
+        "streams_word": told.most_common(1)[0][0] if told else None,
+        "streams_closed": len(closed),
+        "streams_closed_s": median(closed) if closed else None,
+    }
+
+
+FIGURES = EventFigures(
+    figures=_figures,
+    # No one can answer later ones.
+    counted=lambda window: window.sent_before if window.actions else window.log,
+    no_gap="the service was stopped for good",
+    evidence=lambda window: (window.told.ended_ns is not None, "its container ended"),
+)

@@ -1,0 +1,44 @@
+"""Who is told that a WebSocket or stream ends, and which servers wait for them too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.analysis.events import EventCell, EventRow
+from bench.core.formats import listed
+from bench.words.event_words import BAD, KNOWN, EventWords, Named, Weighted, late_exits, seconds_of, under_way
+
+
+def _findings(row: EventRow, cells: Named) -> Weighted:
+    told, cut = list[str](), list[str]()
+    for name, cell in cells.items():
+        if open_ := sum(cell.figures("streams")):
+            number = sum(cell.figures("streams_told"))
+            words = f"{name} ({'all' if number == open_ else f'{number:,.0f} of {open_:,.0f}'}{_word(cell)})"
+            (told if number else cut).append(words if number else name)
+    if told:
+        yield KNOWN, f"On SIGTERM, of {row.case} clients are told that they end: {listed(told)}."
+    if cut:
+        yield BAD, f"On SIGTERM, {row.case} end without a word: {listed(cut)}."
+    yield from late_exits(cells)
+
+
+def _word(cell: EventCell) -> str:
+    """`, code 1012`."""
+    codes = sorted({str(word) for word in cell.values("streams_word") if word and word != "complete"})
+    return f", code {listed(codes)}" if codes else ""
+
+
+def _details(cell: EventCell) -> Iterator[str]:
+    if exits := cell.figures("exit_s"):
+        yield f"exits after {seconds_of(exits)}"
+    yield from under_way(cell)
+    if open_ := sum(cell.figures("streams")):
+        after = f" after {seconds_of(found)}" if (found := cell.figures("streams_closed_s")) else ""
+        yield f"{sum(cell.figures('streams_closed')):,.0f} of {open_:,.0f} closed{after}"
+        yield f"{sum(cell.figures('streams_told')):,.0f} told{_word(cell)}"
+    if refused := sum(cell.figures("streams_refused")):
+        yield f"{refused:,.0f} were not taken"
+
+
+WORDS = EventWords(subject="stopping {} with {case} open", decides="graceful", findings=_findings, details=_details)
