@@ -17,7 +17,7 @@ def _findings(row: EventRow, cells: Named) -> Weighted:
             words = f"{name} ({'all' if number == open_ else f'{number:,.0f} of {open_:,.0f}'}{_word(cell)})"
             (told if number else cut).append(words if number else name)
     if told:
-        yield KNOWN, f"On SIGTERM, of {row.case} clients are told that they end: {listed(told)}."
+        yield KNOWN, f"On SIGTERM, clients with {row.case} open are told that these end: {listed(told)}."
     if cut:
         yield BAD, f"On SIGTERM, {row.case} end without a word: {listed(cut)}."
     yield from late_exits(cells)
@@ -41,4 +41,11 @@ def _details(cell: EventCell) -> Iterator[str]:
         yield f"{refused:,.0f} were not taken"
 
 
-WORDS = EventWords(subject="stopping {} with {case} open", decides="graceful", findings=_findings, details=_details)
+WORDS = EventWords(
+    subject="stopping {} with {case} open",
+    none_lost="No requests in flight are lost {} (0 of {:,}).",
+    in_list="stopping with {case} open",
+    decides="graceful",
+    findings=_findings,
+    details=_details,
+)

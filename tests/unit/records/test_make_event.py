@@ -198,6 +198,24 @@ def test_of_a_stop_only_what_was_begun_before_it_is_lost(tmp_path: Path) -> None
     assert record.longest_gap_s is None and record.happened
 
 
+def test_of_a_stop_with_streams_open_those_count_that_were_open(tmp_path: Path) -> None:
+    (stop, _) = EVENTS["stop-streams"].cases
+    ends = (
+        (4, "eof", 101, ""),
+        (7, "eof", 101, "1012"),
+        (8, "reset", 101, ""),
+        (0, "held", 101, ""),
+        (7, "eof", 503, ""),
+    )
+    rows = "".join(f"64\t{S}\t{at * S}\t{how}\t{status}\t{told}\n" for at, how, status, told in ends)
+    record = made(
+        tmp_path, stop, steady(6.9), actions=[action(6.0, None)], ended_ns=9 * S, slow=f"k\n{rows}", workers=[]
+    )
+    names = ("streams", "streams_told", "streams_word", "streams_closed", "streams_closed_s", "streams_refused")
+    assert [record.extras[name] for name in names] == [3, 1, "1012", 2, 1.5, 1]
+    assert record.happened and record.sent == 61
+
+
 @pytest.mark.parametrize(("after", "happened", "restored"), [([4, 9], True, 1.9), ([3, 4], False, 1.9)])
 def test_a_killed_worker_is_seen_by_its_pid(tmp_path: Path, after: list[int], happened: bool, restored: float) -> None:
     (killed,) = EVENTS["killed"].cases
@@ -310,7 +328,7 @@ def test_what_the_others_had_beside_the_most_that_did_not_stop_it_and_what_each_
     assert "kb_per_connection" not in killed.extras and killed.extras["oom_kills"] == 2
     refused = "k\n" + lines.replace("200", "404")
     missing = made(tmp_path / "c", read, requests, slow=refused, actions=[], samples=samples)
-    assert missing.causes == ("slow readers were answered with 404: there is no large response to read",)
+    assert missing.causes == ("slow readers were answered with 404",)
     silent = made(tmp_path / "b", EVENTS["slow"].cases[0], requests, slow="k\n" + lines, actions=[], samples=samples)
     assert "kb_per_connection" not in silent.extras
 
