@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from bench.stats.estimates import ERRORS
@@ -34,7 +35,9 @@ MOST_PRIOR = 2.0
 The fewer services a table has, the more a difference's own variance contributes to the mean; with two they are equal.
 """
 GRID = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 60.0, 120.0, 1e5)
-"""Degrees of freedom at which the quantile is computed (0.1 s each); others are interpolated."""
+"""Degrees of freedom at which the quantile is computed; others are interpolated."""
+COMPUTED = Path(__file__).with_name("studentized_range.tsv")
+"""Number of services, number of looks, and the quantiles on `GRID`. scipy takes 0.1 s for each, and 1 s to load."""
 
 
 def look_level(planned_looks: Sequence[int]) -> float:
@@ -134,8 +137,21 @@ def _quantiles(count: int, level: float, dfs: Any) -> Any:
     return np.exp(np.interp(1 / dfs, [1 / GRID[index] for index in wanted], logs))
 
 
-@cache
 def _quantile(count: int, level: float, df: float) -> float:
+    row = _computed().get((count, level))
+    return row[GRID.index(df)] if row else computed_quantile(count, level, df)
+
+
+@cache
+def _computed() -> Mapping[tuple[int, float], Sequence[float]]:
+    """The quantiles of `COMPUTED` by number of services and confidence."""
+    rows = (line.split("\t") for line in COMPUTED.read_text(encoding="utf-8").splitlines())
+    return {(int(count), 1 - ERRORS / int(looks)): [*map(float, row)] for count, looks, *row in rows}
+
+
+@cache
+def computed_quantile(count: int, level: float, df: float) -> float:
+    """The quantile of the studentized range over sqrt(2)."""
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(level, count, df)) / math.sqrt(2)

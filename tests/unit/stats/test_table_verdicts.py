@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+import os
+import random
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from scipy import stats
 from simulate_tables import Spread, observations
 
-from bench.stats.estimates import Interval
-from bench.stats.table_family import _quantiles, half_widths, look_level, projected_rounds
+from bench.stats.estimates import ERRORS, Interval
+from bench.stats.table_family import (
+    COMPUTED,
+    GRID,
+    _quantile,
+    _quantiles,
+    computed_quantile,
+    half_widths,
+    look_level,
+    projected_rounds,
+)
 from bench.stats.table_fit import Observation, TableFit, fit_table
 from bench.stats.table_verdicts import (
     EQUAL,
@@ -52,6 +63,19 @@ def test_looks_share_the_errors() -> None:
 def test_quantiles_are_those_of_the_studentized_range(count: int, df: float) -> None:
     exact = stats.studentized_range.ppf(LEVEL, count, df) / math.sqrt(2)
     assert _quantiles(count, LEVEL, np.array([df]))[0] == pytest.approx(exact, rel=0.01)
+
+
+def test_computed_quantiles_are_those_of_the_studentized_range() -> None:
+    """A few of them; `GOLDEN=write` computes all, which takes minutes."""
+    tables = [*product(range(3, 15), range(1, 6))]
+    if os.environ.get("GOLDEN") == "write":
+        rows = [(*one, *(computed_quantile(one[0], 1 - ERRORS / one[1], df) for df in GRID)) for one in tables]
+        COMPUTED.write_text("".join("\t".join(map(repr, row)) + "\n" for row in rows))
+    known = [tuple(map(int, line.split("\t")[:2])) for line in COMPUTED.read_text().splitlines()]
+    assert known == tables
+    for (count, looks), df in random.Random(1).sample([*product(tables, GRID)], 10):
+        level = look_level(range(looks))
+        assert _quantile(count, level, df) == pytest.approx(computed_quantile(count, level, df), rel=1e-9)
 
 
 def test_two_services_have_their_own_interval() -> None:
