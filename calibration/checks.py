@@ -32,6 +32,7 @@ class Known:
     files: float = 0.0
     uneven: float = 0.0
     places: float = 0.0
+    untold: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

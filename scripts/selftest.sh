@@ -19,11 +19,12 @@
 #               it no speed
 #   turns       every server in turns of usual length, and in the same containers in turns so long that it is as good as
 #               alone: how many of their differences the long turns show within the intervals of the short ones
-#   events      whether a run shows what three servers are known to do (scripts/matrix.sh --event; eleven minutes). One
-#               loses 7 requests at a reload and is back after 1.5 s, drops requests in flight at SIGTERM and ends 1.5 s
-#               later, stalls for 3 s beside 20 silent connections and closes them after 15 s, and leaves two files open
-#               at each reload. One leaks 100 bytes per request and gives one of four workers 70 % of its connections.
-#               One has a pool of 3 places, and an upstream that is stopped for 5 s
+#   events      whether a run shows what three servers are known to do (scripts/matrix.sh --event; twelve minutes). One
+#               loses 7 requests at a reload and is back after 1.5 s, drops requests in flight at SIGTERM, tells all but 3
+#               of 64 WebSockets or streams that they end, and ends 1.5 s later, stalls for 3 s beside 20 silent
+#               connections and closes them after 15 s, and leaves two files open at each reload. One leaks 100 bytes per
+#               request and gives one of four workers 70 % of its connections. One has a pool of 3 places, and an
+#               upstream that is stopped for 5 s
 #   judge       judges several runs together, such as those of other seeds; `judge widths` prints how wide the intervals
 #               of any runs are
 #   --hog       beside another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a

@@ -14,7 +14,9 @@ def _figures(window: Window) -> Figures:
     open_ = [one for one in window.slow if one["status"] in TAKEN and (one["closed"] or math.inf) > window.at]
     closed = [one["closed"] - window.at for one in cut(open_)]
     told = Counter(one["told"] for one in open_ if one["told"])
+    before = set(map(id, window.sent_before))
     return {
+        "sent_after": sum(row.fate is not None for row in window.log if id(row) not in before),
         "streams": len(open_),
         "streams_refused": len(window.slow) - sum(one["status"] in TAKEN for one in window.slow),
         "streams_told": sum(told.values()),

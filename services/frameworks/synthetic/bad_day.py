@@ -13,13 +13,17 @@ does:
     files=N      each SIGHUP leaks N open files
     uneven=S     there are four workers, and the first gets this share of all connections; SIGHUP does nothing
     places=N     at most N requests for `/held/MS` are served at once, in the order of their arrival, each for MS
+    untold=N     at SIGTERM all open WebSockets and streams but N are told that they end
 
-The last four are optional. Routes: `/?duration=MS`, which answers MS later, `/plaintext`, `/held/MS` and
-`/simple_request/MS`, which asks the upstream on a new connection. WORK_MS is the CPU time of each request. SIGHUP
-closes no connection: the next response on each says that it is the last. When a worker ends, it prints its counts.
+The last five are optional. Routes: `/?duration=MS`, which answers MS later, `/plaintext`, `/held/MS`,
+`/simple_request/MS`, which asks the upstream on a new connection, `/ws/...`, a WebSocket without messages, and
+`/sse/...`, a stream of one event that goes on. WORK_MS is the CPU time of each request. SIGHUP closes no connection: the
+next response on each says that it is the last. When a worker ends, it prints its counts.
 """
 
 import asyncio
+import base64
+import hashlib
 import json
 import mmap
 import os
@@ -51,6 +55,16 @@ UPSTREAM_S = 2.0
 """Seconds that the upstream may take beyond the requested delay."""
 WORKERS = 4
 """Workers if shares are uneven."""
+ACCEPTS = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+"""What a key of a WebSocket is hashed with (RFC 6455)."""
+SWITCHED = (
+    b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: %b\r\n\r\n"
+)
+STREAMED = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 0\n\n\r\n"
+)
+ENDS = {"ws": b"\x88\x02\x03\xf4", "sse": b"0\r\n\r\n"}
+"""How a client is told: the code 1012 (service restart), or that the stream is complete."""
 LEAKED = 1 << 30
 LEFT: "list[BinaryIO]" = []
 """Files that the listening process leaks."""
@@ -62,6 +76,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, worker: "Worker") -> None:
         self.worker, self.data, self.head = worker, b"", b""
         self.transport: Optional[asyncio.Transport] = None
+        self.pushed = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -71,6 +86,8 @@ class Connection(asyncio.Protocol):
         self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], self.close_idle)
 
     def data_received(self, data: bytes) -> None:
+        if self.pushed:
+            return
         self.data += data
         self.head, end, rest = self.data.partition(b"\r\n\r\n")
         length = int((self.head.lower() + b"\r\n").partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0] or 0)
@@ -89,6 +106,9 @@ class Connection(asyncio.Protocol):
         events.work()
         method, target = self.head.decode("latin-1").split(" ")[:2]
         url = urlsplit(target)
+        if (kind := url.path.split("/")[1]) in ENDS:
+            self.push(kind)
+            return
         route, _, last = url.path.rpartition("/")
         later = route in LATER
         answer, _ = app.refused("/" if later else url.path, method)
@@ -99,6 +119,16 @@ class Connection(asyncio.Protocol):
         plain = app.Answer(200, app.TEXT, app.GREETING)
         answer = answer or (app.json_answer({"duration": duration}) if url.path == "/" else plain)
         self.worker.loop.call_later(duration / 1000, self.respond, answer)
+
+    def push(self, kind: str) -> None:
+        """Open a WebSocket or a stream, which ends with the service."""
+        assert self.transport
+        key = self.head.lower().find(b"sec-websocket-key: ")
+        found = self.head[key:].partition(b": ")[2].partition(b"\r\n")[0]
+        accepts = base64.b64encode(hashlib.sha1(found + ACCEPTS).digest())
+        self.transport.write(SWITCHED % accepts if kind == "ws" else STREAMED)
+        self.head, self.pushed = b"", kind
+        self.worker.pushed.append(self)
 
     async def respond_later(self, route: str, ms: int) -> None:
         if route == HELD:
@@ -190,6 +220,7 @@ class Worker:
         self.received = self.answered = self.resets = self.idled = 0
         self.connections: set[Connection] = set()
         self.silent: set[Connection] = set()
+        self.pushed: list[Connection] = []
         self.draining = self.stalled = self.cutting = False
         self.tasks: set[asyncio.Task[object]] = set()
         self.places = asyncio.Semaphore(int(known.get("places") or 1))
@@ -274,6 +305,9 @@ class Worker:
         self.cutting = True
         for connection in [one for one in self.connections if one.head]:
             connection.reset()
+        for connection in self.pushed[int(self.known.get("untold") or 0) :]:
+            if connection.transport:
+                connection.transport.write(ENDS[connection.pushed])
         self.tell()
         # abort() closes the connection in the next iteration of the loop.
         self.loop.call_soon(self.ended.set)

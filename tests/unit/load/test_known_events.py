@@ -75,6 +75,16 @@ def test_clients_that_give_up_keep_no_others_waiting(tmp_path: Path, path: str, 
     assert (record.lost, record.extras["needs_sent"], record.extras["needs_lost"]) == (0, 30, 30 * happens)
 
 
+@pytest.mark.parametrize("case", EVENTS["stop-streams"].cases, ids=lambda case: str(case.case))
+def test_streams_of_which_some_are_told_that_they_end(tmp_path: Path, case: Event) -> None:
+    (stop,) = case.actions
+    phases = (Phase(0.3, LONGEST_S),)
+    event = replace(case, actions=(replace(stop, at_s=2 * AT_S),), phases=phases, settle_s=0.5, timeout_s=LONGEST_S)
+    record, _ = happened(tmp_path, event, replace(KNOWN, untold=3))
+    assert record.extras["streams"] == 64 and not wrong(record, replace(KNOWN, untold=3))
+    assert wrong(record, replace(KNOWN, untold=4))
+
+
 @pytest.mark.parametrize("name", ["reload-keep-alive", "reload-new-connections"])
 def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     # Only lost requests count as disturbed, not those that a busy machine delays.
