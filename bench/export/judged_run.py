@@ -23,6 +23,7 @@ from bench.validity.run_records import Seen, reviewed, service_names
 from bench.words.conclusions import RankingText, describe_rankings
 from bench.words.event_words import words_of
 from bench.words.events import EventsText, describe_events
+from bench.words.latency import percentile_name
 
 
 class JudgedRun(NamedTuple):
@@ -104,7 +105,7 @@ def _latency_lines(table: Mapping[str, Any], latency: TableLatency) -> Iterator[
     """A line for each service and percentile, in seconds, then one for each contrast of the percentile."""
     for percentile in latency.percentiles:
         load = {**table, "tool": latency.tool, "level": latency.level.text, "rate": latency.rate}
-        load |= {"judge": str(percentile.metric), "confidence": latency.confidence}
+        load |= {"judge": percentile_name(latency, percentile.metric), "confidence": latency.confidence}
         for service in percentile.ordered:
             figures = {**asdict(percentile.figures[service]), "missing": None, "at_most": None}
             yield {"kind": "latency", **load, "service": service, "rounds": latency.rounds[service], **figures}

@@ -15,6 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from bench.analysis.events import NULL
+from bench.analysis.tables.ranking import REQUEST
 from bench.core.formats import capital, listed, plural
 from bench.core.groups import grouped
 from bench.render.page.document import json_block, policy
@@ -121,7 +122,8 @@ def _answer(text: RankingText, facts: RunFacts, requests: str, app_answer: str) 
     if ranking.look is None:
         return None
     waits = wait_words(ranking.wait)
-    load = f"every response waits for {waits}" if waits else "instant responses"
+    instant = "instant responses" if ranking.unit == REQUEST else f"{ranking.unit}s"
+    load = f"every response waits for {waits}" if waits else instant
     question = text.question.partition(" (")[0]
     if app_answer:
         app = "/".join(Path(facts.own_app.folder if facts.own_app else "").parts[-2:])

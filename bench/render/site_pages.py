@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from bench.analysis.events import NULL
 from bench.analysis.services import places_of
+from bench.analysis.tables.ranking import REQUEST
 from bench.core.formats import NOTHING, megabytes, number
 from bench.core.groups import grouped
 from bench.matrix.model import Framework, Matrix, Server
@@ -100,13 +101,15 @@ def placings(run: str, facts: RunFacts, lines: Sequence[Mapping[str, Any]]) -> I
     for (scenario, load), rows in grouped(services, _table).items():
         tool, _, level = load.partition(" ")
         ranked = [row for row in rows if isinstance(row.get("rank"), int)]
+        unit = facts.kind_of(scenario).rated
+        per = "" if unit == REQUEST else f" (figures are of {unit}s)"
         for row in ranked:
             service = facts.service(row["service"])
             yield Placing(
                 run=run,
                 started=facts.run,
                 condition=condition_words(facts),
-                load=f"{scenario_words(scenario, facts.wait_of(scenario))}, {tool}, {level_words(Level.read(level))}",
+                load=f"{scenario_words(scenario, facts.wait_of(scenario))}{per}, {tool}, {level_words(Level.read(level))}",
                 table=urlencode({"scenario": scenario, "tool": tool}),
                 service=str(row.get("label") or row["service"]),
                 server=service.server,

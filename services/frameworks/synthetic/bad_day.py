@@ -17,8 +17,8 @@ does:
 
 The last five are optional. Routes: `/?duration=MS`, which answers MS later, `/plaintext`, `/held/MS`,
 `/simple_request/MS`, which asks the upstream on a new connection, `/ws/...`, a WebSocket without messages, and
-`/sse/...`, a stream of one event that goes on. WORK_MS is the CPU time of each request. SIGHUP closes no connection: the
-next response on each says that it is the last. When a worker ends, it prints its counts.
+`/sse/...`, a stream of one event that goes on. WORK_MS is the CPU time of each request. SIGHUP closes no connection:
+the next response on each says that it is the last. When a worker ends, it prints its counts.
 """
 
 import asyncio
