@@ -101,7 +101,7 @@ def placings(run: str, facts: RunFacts, lines: Sequence[Mapping[str, Any]]) -> I
     for (scenario, load), rows in grouped(services, _table).items():
         tool, _, level = load.partition(" ")
         ranked = [row for row in rows if isinstance(row.get("rank"), int)]
-        unit = facts.kind_of(scenario).rated
+        words, unit = scenario_words(scenario, facts.wait_of(scenario)), facts.kind_of(scenario).rated
         per = "" if unit == REQUEST else f" (figures are of {unit}s)"
         for row in ranked:
             service = facts.service(row["service"])
@@ -109,7 +109,7 @@ def placings(run: str, facts: RunFacts, lines: Sequence[Mapping[str, Any]]) -> I
                 run=run,
                 started=facts.run,
                 condition=condition_words(facts),
-                load=f"{scenario_words(scenario, facts.wait_of(scenario))}{per}, {tool}, {level_words(Level.read(level))}",
+                load=f"{words}{per}, {tool}, {level_words(Level.read(level))}",
                 table=urlencode({"scenario": scenario, "tool": tool}),
                 service=str(row.get("label") or row["service"]),
                 server=service.server,
