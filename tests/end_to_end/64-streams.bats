@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# WebSockets and server-sent events of two servers: messages and unpaced events in turns, paced events one service after the other,
+# and what SIGTERM does to open ones.
+
+load common
+
+setup_file() {
+	copy_project "$BATS_FILE_TMPDIR/project"
+	any_host
+	cat >>services/matrix.local.toml <<-'TOML'
+		[presets.streams-of-two]
+		title = "Streams of two servers"
+		stacks = ["uvicorn-asgi", "granian-asgi-asgi"]
+		rounds = 1
+		turn_rounds = 1
+		duration = 1
+		workers = 1
+		events = ["stop-streams"]
+		loads = [{ scenarios = ["ws-echo-16", "sse-unpaced", "sse-paced-20"], tools = ["streams"], levels = ["c4"] }]
+	TOML
+	scripts/matrix.sh --preset streams-of-two --controls none >"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/log" || {
+		cat "$BATS_FILE_TMPDIR/log"
+		return 1
+	}
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR/project"
+	run_folder=$(the_run)
+}
+
+# of_records EXPRESSION: evaluates it with `records`, those of loads, and `events`.
+of_records() {
+	python3 - "$run_folder" "$1" <<-'EOF'
+		import json, sys
+		def read(name):
+		    return [json.loads(line) for line in open(f"{sys.argv[1]}/{name}")]
+		records, events = read("records.jsonl"), read("events.jsonl")
+		if not eval(sys.argv[2]):
+		    sys.exit(f"{sys.argv[2]}\n" + "\n".join(map(str, [*records, *events])))
+	EOF
+}
+
+@test "messages and events are counted, and none is wrong" {
+	busy_host_causes "$run_folder"
+	of_records 'sorted((r["scenario"], r["tool"]) for r in records) == sorted(2 * [(s, "streams") for s in ("ws-echo-16", "sse-unpaced", "sse-paced-20")])'
+	of_records 'all(r["outcome"] == "measured" and r["successes"] > 100 and not any((r["errors"] or {}).values()) for r in records)'
+	of_records 'all(r["cpu_per_success_s"] for r in records if r["valid"])'
+}
+
+# Four streams are open half of the time and more: 50 events a second each.
+@test "paced streams have their pace" {
+	of_records 'all(170 < r["goodput"] <= 205 for r in records if r["scenario"] == "sse-paced-20" and r["valid"])'
+	of_records 'all(r["latency_s"]["p50"] < 1 for r in records if r["scenario"] == "sse-paced-20" and r["valid"])'
+}
+
+@test "figures are for what is counted" {
+	grep -q 'messages/s' "$run_folder/report.md"
+	grep -q 'events/s' "$run_folder/report.md"
+	grep -q 'CPU per event' "$run_folder/report.md"
+	grep -q 'CPU per message' "$run_folder/index.html"
+}
+
+@test "at SIGTERM, all that were open are accounted for" {
+	of_records 'len(events) == 4 and all(e["happened"] for e in events)'
+	of_records 'all(e["figures"]["streams"] + e["figures"]["streams_refused"] == 64 for e in events)'
+	grep -q 'On SIGTERM, ' "$run_folder/report.md"
+}
