@@ -63,6 +63,6 @@ of_records() {
 
 @test "at SIGTERM, all that were open are accounted for" {
 	of_records 'len(events) == 4 and all(e["happened"] for e in events)'
-	of_records 'all(e["figures"]["streams"] + e["figures"]["streams_refused"] == 64 for e in events)'
+	of_records 'all(e["extras"]["streams"] + e["extras"]["streams_refused"] == 64 for e in events)'
 	grep -q 'On SIGTERM, ' "$run_folder/report.md"
 }
