@@ -56,7 +56,7 @@ func expectErrors(t *testing.T, report *Report, expected ...string) {
 	}
 }
 
-// try is one of three tries of a test that measures times: in the first ones, the machine may have been busy.
+// try is one of ten tries of a test that measures times: in the first ones, the machine may have been busy.
 type try struct{ faults []string }
 
 func (a *try) Errorf(format string, values ...any) {
@@ -69,11 +69,11 @@ func (a *try) expectNear(what string, found, expected float64) {
 	}
 }
 
-// onQuietMachine measures up to three times. Such tests are not parallel: others keep the CPUs busy.
+// onQuietMachine measures up to ten times. Such tests are not parallel: others keep the CPUs busy.
 func onQuietMachine(t *testing.T, measure func(a *try)) {
 	t.Helper()
 	a := &try{}
-	for range 3 {
+	for range 10 {
 		a = &try{}
 		if measure(a); len(a.faults) == 0 {
 			return
