@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
 from bench.core.exchange import Exchange
+from bench.tools import TOOLS
 from bench.tools.parsed import Parsed
 from bench.tools.tool import Load, Tool
 
+STREAMS, WARM_UP = "streams", 8
+"""A load tool, and the connections of its warm-ups."""
 SILENT = "000"
 """The status if there is no response."""
 LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
@@ -51,6 +54,17 @@ def idle_after_s(response_s: float | None, connections: int) -> float:
 def header_pairs(load: Load) -> list[tuple[str, str]]:
     """The load's header lines as pairs of name and value."""
     return [(name.strip(), value.strip()) for name, _, value in (line.partition(":") for line in load.headers)]
+
+
+def warm_up_by_streams(load: Load, seconds: float) -> tuple[Tool, Load]:
+    """The warm-up of kinds that `streams` loads: at full speed, on few connections, which begin again when they end."""
+    connections = min(WARM_UP, load.connections or WARM_UP)
+    return TOOLS[STREAMS], replace(load, connections=connections, count=None, rate=None, duration_s=seconds)
+
+
+def warmed_by_streams(output: str, exchange: Exchange) -> Warmed:
+    """What its output says."""
+    return warmed_by(TOOLS[STREAMS].parse(output.encode()))
 
 
 def warmed_by(parsed: Parsed) -> Warmed:

@@ -104,7 +104,8 @@ class Streams(Tool):
         """What is sent is a fact of the exchange."""
         sent, rate = load.exchange, [whole("rate", load.rate)] if load.open_loop else []
         words = ["streams", sent.kind]
-        if sent.paced_s and load.connections:
+        # A load that is shorter than a stream, such as a warm-up, has no time for a schedule.
+        if load.connections and 0 < sent.paced_s <= (load.duration_s or 0):
             rate = [f"{load.connections / sent.paced_s:g}"]
         if sent.kind == "sse":
             words += [] if rate else ["-open", whole("connections", load.connections)]

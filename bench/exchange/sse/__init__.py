@@ -1,8 +1,9 @@
 """Server-sent events: a response that goes on, with one event after another."""
 
 from bench.exchange.kind import idle_after_s as quiet_s
+from bench.exchange.kind import warm_up_by_streams as warm_up
+from bench.exchange.kind import warmed_by_streams as warmed
 from bench.exchange.sse.stream import ask, most_possible, rest_s
-from bench.exchange.sse.warm_up import warm_up, warmed
 
 __all__ = (
     "ask",

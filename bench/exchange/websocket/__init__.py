@@ -1,8 +1,9 @@
 """WebSocket: messages that come back as they are, on each connection one at a time."""
 
 from bench.exchange.kind import idle_after_s as quiet_s
+from bench.exchange.kind import warm_up_by_streams as warm_up
+from bench.exchange.kind import warmed_by_streams as warmed
 from bench.exchange.websocket.echo import ask, most_possible, rest_s
-from bench.exchange.websocket.warm_up import warm_up, warmed
 
 __all__ = (
     "ask",

@@ -61,6 +61,10 @@ def printed(before: str = "", **changes: Any) -> bytes:
             "sse -events 500 -gap 10ms -rate 12.8 -duration 3600s -timeout 10s http://a:8080/sse/500/10",
         ),
         (
+            replace(CLOSED, exchange=EVENTS, duration_s=2.5),
+            "sse -open 16 -events 200 -gap 20ms -duration 2.5s -timeout 10s http://a:8080/sse/200/20",
+        ),
+        (
             replace(CLOSED, exchange=replace(EVENTS, path="/sse/9/0", events=9, gap_ms=0)),
             "sse -open 16 -events 9 -gap 0ms -duration 3600s -timeout 10s http://a:8080/sse/9/0",
         ),
