@@ -52,8 +52,8 @@ from bench.words.units import in_units
 class Report:
     """The report of a run in the order of reading. `profiles`: those of each ranking; `why`: what they explain.
 
-    `events` is None without any. `unit`: what figures are for, if that is the same in all of the run. The templates use
-    the attributes by name, and leave out what is empty.
+    `events` is None without any. `unit`: what figures are for, if that is the same in all of the run; `drawn`: what
+    those of charts are for, which show all of it. The templates use the attributes by name, and leave out what is empty.
     """
 
     def __init__(
@@ -78,8 +78,9 @@ class Report:
         explained = [*zip(rankings, why, strict=True)] if why else []
         unknown = dict.fromkeys(one.missing["command"] for one in services.values() if "command" in one.missing)
         self.title, self.condition = facts.name, condition_words(facts)
-        units = {facts.kind_of(planned.scenario).rated for planned in source.planned}
-        self.unit = units.pop() if len(units) == 1 else REQUEST
+        units = {facts.kind_of(planned.scenario).rated for planned in source.planned if not planned.event}
+        self.unit = next(iter(units)) if len(units) == 1 else REQUEST
+        self.drawn = self.unit if len(units) < 2 else "unit"
         self.source, self.findings, self.reference = source, findings, reference
         self.judged = any(table.look is not None for table in tables)
         self.facts = [
@@ -112,7 +113,7 @@ class Report:
         self.controls = null_table(findings.null)
         alone = tables_alone(findings.cells, reference, latencies)
         self.tables = [
-            replace(table, columns=tuple(in_units(name, self.unit) for name in table.columns)) for table in alone
+            replace(table, columns=tuple(in_units(name, self.drawn) for name in table.columns)) for table in alone
         ]
         self.table_notes = notes_alone(findings.cells, self.tables)
         self.costs = cost_tables(findings)

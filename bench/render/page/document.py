@@ -59,7 +59,7 @@ def html(
     flames = "flames" in data
     sources = sources_data(source)
     libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
-    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), in_units(app(), report.unit)]
+    scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), in_units(app(), report.drawn)]
     events = event_parts(report.events) if report.events else []
     styles = ["style.css", *(["rankings.css"] if tables else []), *(["events.css"] if events else [])]
     bare = page_template(HERE, "index.html.jinja").render(
