@@ -53,7 +53,8 @@ class Report:
     """The report of a run in the order of reading. `profiles`: those of each ranking; `why`: what they explain.
 
     `events` is None without any. `unit`: what figures are for, if that is the same in all of the run; `drawn`: what
-    those of charts are for, which show all of it. The templates use the attributes by name, and leave out what is empty.
+    those of charts are for, which show all of it. The templates use the attributes by name, and leave out what is
+    empty.
     """
 
     def __init__(
