@@ -93,7 +93,9 @@ func (l *Load) eachDue(send func(number int64, due time.Time)) error {
 	}
 	defer timer.Close()
 	defer context.AfterFunc(l.interrupted, func() { _ = timer.Stop() })()
-	for number := int64(0); l.after(number) < l.duration; number++ {
+	defer func() { l.elapsed = time.Since(l.began) }()
+	number := int64(0)
+	for ; l.after(number) < l.duration; number++ {
 		due := l.due(number)
 		err := timer.Until(due)
 		if l.interrupted.Err() != nil {
@@ -103,6 +105,10 @@ func (l *Load) eachDue(send func(number int64, due time.Time)) error {
 			return err
 		}
 		send(number, due)
+	}
+	// The load ends when the next one would be due, or it would be at a higher rate.
+	if err := timer.Until(l.due(number)); err != nil && l.interrupted.Err() == nil {
+		return err
 	}
 	return nil
 }

@@ -149,7 +149,6 @@ func (e *EventStreams) onSchedule() error {
 			e.read(patient, due)
 		}()
 	})
-	e.elapsed = time.Since(e.began)
 	last := e.clock.watch(end)
 	defer last.forget()
 	last.start(e.timeout + 2*time.Duration(e.events)*e.gap)

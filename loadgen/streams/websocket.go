@@ -123,7 +123,6 @@ func (e *Echo) openLoop(reading *sync.WaitGroup) error {
 			e.errors[write].Add(1)
 		}
 	})
-	e.elapsed = time.Since(e.began)
 	opened()
 	e.await(e.timeout)
 	return err

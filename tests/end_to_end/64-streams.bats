@@ -15,34 +15,37 @@ setup_file() {
 		turn_rounds = 1
 		duration = 1
 		workers = 1
-		events = ["stop-streams"]
 		loads = [{ scenarios = ["ws-echo-16", "sse-unpaced", "sse-paced-20"], tools = ["streams"], levels = ["c4"] }]
 	TOML
-	scripts/matrix.sh --preset streams-of-two --controls none >"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/log" || {
+	measure loads --preset streams-of-two
+	measure events --event stop-streams --stack uvicorn-asgi,granian-asgi-asgi --rounds 1
+}
+
+# measure NAME OPTION...: makes a run, which gets this name.
+measure() {
+	scripts/matrix.sh "${@:2}" --controls none >"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/log" || {
 		cat "$BATS_FILE_TMPDIR/log"
 		return 1
 	}
+	mv "$(the_run)" "results/$1"
 }
 
-setup() {
-	cd "$BATS_FILE_TMPDIR/project"
-	run_folder=$(the_run)
-}
+setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
-# of_records EXPRESSION: evaluates it with `records`, those of loads, and `events`.
+# of_records EXPRESSION: evaluates it with the `records` of loads, and those of `events`.
 of_records() {
-	python3 - "$run_folder" "$1" <<-'EOF'
+	python3 - "$1" <<-'EOF'
 		import json, sys
 		def read(name):
-		    return [json.loads(line) for line in open(f"{sys.argv[1]}/{name}")]
-		records, events = read("records.jsonl"), read("events.jsonl")
-		if not eval(sys.argv[2]):
-		    sys.exit(f"{sys.argv[2]}\n" + "\n".join(map(str, [*records, *events])))
+		    return [json.loads(line) for line in open(f"results/{name}.jsonl")]
+		records, events = read("loads/records"), read("events/events")
+		if not eval(sys.argv[1]):
+		    sys.exit(f"{sys.argv[1]}\n" + "\n".join(map(str, [*records, *events])))
 	EOF
 }
 
 @test "messages and events are counted, and none is wrong" {
-	busy_host_causes "$run_folder"
+	busy_host_causes results/loads
 	of_records 'sorted((r["scenario"], r["tool"]) for r in records) == sorted(2 * [(s, "streams") for s in ("ws-echo-16", "sse-unpaced", "sse-paced-20")])'
 	of_records 'all(r["outcome"] == "measured" and r["successes"] > 100 and not any((r["errors"] or {}).values()) for r in records)'
 	of_records 'all(r["cpu_per_success_s"] for r in records if r["valid"])'
@@ -55,14 +58,14 @@ of_records() {
 }
 
 @test "figures are for what is counted" {
-	grep -q 'messages/s' "$run_folder/report.md"
-	grep -q 'events/s' "$run_folder/report.md"
-	grep -q 'CPU per event' "$run_folder/report.md"
-	grep -q 'CPU per message' "$run_folder/index.html"
+	grep -q 'messages/s' results/loads/report.md
+	grep -q 'events/s' results/loads/report.md
+	grep -q 'CPU per event' results/loads/report.md
+	grep -q 'CPU per message' results/loads/index.html
 }
 
 @test "at SIGTERM, all that were open are accounted for" {
 	of_records 'len(events) == 4 and all(e["happened"] for e in events)'
 	of_records 'all(e["extras"]["streams"] + e["extras"]["streams_refused"] == 64 for e in events)'
-	grep -q 'On SIGTERM, ' "$run_folder/report.md"
+	grep -q 'On SIGTERM, ' results/events/report.md
 }

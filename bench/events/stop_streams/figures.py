@@ -21,6 +21,7 @@ def _figures(window: Window) -> Figures:
         "streams_refused": len(window.slow) - sum(one["status"] in TAKEN for one in window.slow),
         "streams_told": sum(told.values()),
         "streams_word": told.most_common(1)[0][0] if told else None,
+        "streams_held": sum(one["how"] == "held" for one in open_),
         "streams_closed": len(closed),
         "streams_closed_s": median(closed) if closed else None,
     }

@@ -15,12 +15,20 @@ def _findings(row: EventRow, cells: Named) -> Weighted:
         if open_ := sum(cell.figures("streams")):
             number = sum(cell.figures("streams_told"))
             words = f"{name} ({'all' if number == open_ else f'{number:,.0f} of {open_:,.0f}'}{_word(cell)})"
-            (told if number else cut).append(words if number else name)
+            if number or not sum(cell.figures("streams_held")):
+                (told if number else cut).append(words if number else name)
     if told:
         yield KNOWN, f"On SIGTERM, clients with {row.case} open are told that these end: {listed(told)}."
     if cut:
         yield BAD, f"On SIGTERM, {row.case} end without a word: {listed(cut)}."
-    yield from late_exits(cells)
+    waiting = {name: cell for name, cell in cells.items() if sum(cell.figures("streams_held"))}
+    if waiting:
+        parts = [
+            f"{name} (for {seconds_of(cell.figures('exit_s'))}, until its clients left)"
+            for name, cell in waiting.items()
+        ]
+        yield BAD, f"After SIGTERM, {listed(parts)} {'waits' if len(parts) == 1 else 'wait'} for {row.case} to end."
+    yield from late_exits({name: cell for name, cell in cells.items() if name not in waiting})
 
 
 def _word(cell: EventCell) -> str:

@@ -211,8 +211,9 @@ def test_of_a_stop_with_streams_open_those_count_that_were_open(tmp_path: Path) 
     record = made(
         tmp_path, stop, steady(6.9), actions=[action(6.0, None)], ended_ns=9 * S, slow=f"k\n{rows}", workers=[]
     )
-    names = ("streams", "streams_told", "streams_word", "streams_closed", "streams_closed_s", "streams_refused")
+    names = ("streams", "streams_told", "streams_word", "streams_closed", "streams_closed_s", "streams_held")
     assert [record.extras[name] for name in names] == [3, 1, "1012", 2, 1.5, 1]
+    assert record.extras["streams_refused"] == 1
     assert record.happened and record.sent == 61
 
 
