@@ -526,12 +526,12 @@ def told_end(kind: str, end: bytes) -> str:
     return ""
 
 
-def _answer(kind: str, data: bytes, told: str) -> bytes:
+def _answer(kind: str, data: bytes, end: str) -> bytes:
     """What a client of WebSockets answers, for which a service waits: the same code, or a pong; masked with zeros."""
     if kind != WEBSOCKET:
         return b""
-    if told:
-        return bytes((CLOSE, 0x82, 0, 0, 0, 0)) + int(told).to_bytes(2, "big")
+    if end:
+        return bytes((CLOSE, 0x82, 0, 0, 0, 0)) + int(end).to_bytes(2, "big")
     if data[:1] == PING:
         return PONG + bytes((0x80 | data[1] & 0x7F, 0, 0, 0, 0)) + data[2 : 2 + (data[1] & 0x7F)]
     return b""

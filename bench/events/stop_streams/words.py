@@ -10,24 +10,22 @@ from bench.words.event_words import BAD, KNOWN, EventWords, Named, Weighted, lat
 
 
 def _findings(row: EventRow, cells: Named) -> Weighted:
-    told, cut = list[str](), list[str]()
+    informed, silent, waiting = list[str](), list[str](), list[str]()
     for name, cell in cells.items():
-        if open_ := sum(cell.figures("streams")):
-            number = sum(cell.figures("streams_told"))
-            words = f"{name} ({'all' if number == open_ else f'{number:,.0f} of {open_:,.0f}'}{_word(cell)})"
-            if number or not sum(cell.figures("streams_held")):
-                (told if number else cut).append(words if number else name)
-    if told:
-        yield KNOWN, f"On SIGTERM, clients with {row.case} open are told that these end: {listed(told)}."
-    if cut:
-        yield BAD, f"On SIGTERM, {row.case} end without a word: {listed(cut)}."
-    waiting = {name: cell for name, cell in cells.items() if sum(cell.figures("streams_held"))}
+        number, open_ = sum(cell.figures("streams_told")), sum(cell.figures("streams"))
+        if sum(cell.figures("streams_held")):
+            waiting.append(name)
+        elif number:
+            informed.append(f"{name} ({'all' if number == open_ else f'{number:,.0f} of {open_:,.0f}'}{_word(cell)})")
+        elif open_:
+            silent.append(name)
+    if informed:
+        yield KNOWN, f"On SIGTERM, clients with {row.case} open are told that these end: {listed(informed)}."
+    if silent:
+        yield BAD, f"On SIGTERM, {row.case} end without a word: {listed(silent)}."
     if waiting:
-        parts = [
-            f"{name} (for {seconds_of(cell.figures('exit_s'))}, until its clients left)"
-            for name, cell in waiting.items()
-        ]
-        yield BAD, f"After SIGTERM, {listed(parts)} {'waits' if len(parts) == 1 else 'wait'} for {row.case} to end."
+        verb = "waits" if len(waiting) == 1 else "wait"
+        yield BAD, f"After SIGTERM, {listed(waiting)} {verb} until clients with {row.case} open have left."
     yield from late_exits({name: cell for name, cell in cells.items() if name not in waiting})
 
 
@@ -38,7 +36,9 @@ def _word(cell: EventCell) -> str:
 
 
 def _details(cell: EventCell) -> Iterator[str]:
-    if exits := cell.figures("exit_s"):
+    if sum(cell.figures("streams_held")):
+        yield "waits until its clients have left"
+    elif exits := cell.figures("exit_s"):
         yield f"exits after {seconds_of(exits)}"
     yield from under_way(cell)
     if open_ := sum(cell.figures("streams")):
