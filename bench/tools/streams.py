@@ -9,7 +9,7 @@ the events of all would be due at the same times.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -28,6 +28,7 @@ NOT_COME = ("connect", "read", "write", "timeout")
 WRONG, MISSING = ("wrong", "doubled", "disorder"), "missing"
 """Errors of messages and events that have come but were not due, and of those that never came."""
 PERCENTILES = frozenset({"p50", "p75", "p90", "p99"})
+TAILS = PERCENTILES | {"p99.9"}
 _START = re.compile(rb'^\{"kind":', re.MULTILINE)
 
 Count = Annotated[int, Meta(ge=0, lt=10**18)]
@@ -173,14 +174,17 @@ class Streams(Tool):
 
 
 def _latency(times: StreamTimes) -> Latency:
-    given = {name: value for name, value in times.percentiles.items() if name in PERCENTILES}
-    return Latency(mean=times.mean, max=times.max, **given)
+    return Latency(mean=times.mean, max=times.max, **_given(times, PERCENTILES))
+
+
+def _given(times: StreamTimes, names: Collection[str]) -> dict[str, float]:
+    return {name: value for name, value in times.percentiles.items() if name in names}
 
 
 def _extra(report: StreamsReport) -> dict[str, Any]:
     """What was agreed on, how streams ended, and its other times (`late`: events from when they were due)."""
     others = {name: times for name, times in report.times.items() if times and name != "latency"}
-    spreads = {name: {**times.percentiles, "max": times.max, "count": times.count} for name, times in others.items()}
+    spreads = {name: {**_given(times, TAILS), "max": times.max, "count": times.count} for name, times in others.items()}
     streams = {}
     if report.streams:
         streams = {"begun": report.streams.due, "streams": msgspec.to_builtins(report.streams)}
