@@ -30,7 +30,7 @@ measure() {
 	mv "$(the_run)" "results/$1"
 }
 
-setup() { cd "$BATS_FILE_TMPDIR/project"; }
+setup() { cd "$BATS_FILE_TMPDIR/project" || return; }
 
 # of_records EXPRESSION: evaluates it with the `records` of loads, and those of `events`.
 of_records() {
