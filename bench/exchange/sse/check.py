@@ -56,7 +56,7 @@ def paced(target: Target, route: str) -> None:
     answer_time(lambda: _lateness(target), 0.0, LATE_S, "each event when it is due")
 
 
-@check(ROUTE)
+@check(ROUTE, concurrent=True)
 def side_by_side(target: Target, route: str) -> None:
     """Streams do not wait for each other."""
 
