@@ -26,7 +26,9 @@ TIMEOUT_S = 1.0
 
 
 def verified(at: tuple[str, int], *routes: str) -> Result:
-    return verify(Target(Client("http://{}:{}".format(*at), TIMEOUT_S), concurrent=True), routes, checks(), lambda _: None)
+    return verify(
+        Target(Client("http://{}:{}".format(*at), TIMEOUT_S), concurrent=True), routes, checks(), lambda _: None
+    )
 
 
 def failed(result: Result) -> set[str]:

@@ -129,7 +129,9 @@ def test_a_word_before_the_first_line_is_no_report(tool: str) -> None:
     """Prose that mentions a report, before it."""
     name = {"wrk": "wrk/basic-latency", "vegeta": "vegeta/basic-text"}.get(tool, f"{tool}/basic")
     text = named(name).data.decode()
-    first = next(line for line in text.splitlines() if line.startswith(("Running", "Server S", "Summary", "Requests", "{")))
+    first = next(
+        line for line in text.splitlines() if line.startswith(("Running", "Server S", "Summary", "Requests", "{"))
+    )
     prose = textwrap.dedent(f"""\
         We saw this: {first}
         old {first}
