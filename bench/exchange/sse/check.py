@@ -15,7 +15,7 @@ from bench.contract.client import Request
 
 ROUTE, KIND = "sse", "text/event-stream"
 TOKEN = " benchmark"
-GAP_MS, EVENTS, STREAMS = 100, 5, 8
+GAP_MS, EVENTS, STREAMS = 100, 5, 2
 EARLY_S = 0.005
 """An event may come so much before it is due: timers and clocks have steps."""
 LATE_S = 0.150

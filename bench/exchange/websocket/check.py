@@ -15,9 +15,10 @@ ROUTE, PATH = "ws-echo", "/ws/echo"
 BURST, CONNECTIONS = 50, 8
 NORMAL = 1000
 """The code with which a connection is closed that has done its work."""
-TEXTS = ("0000000000000001", "", "日本語 🎉 \u0000", "x" * 125, "x" * 126, "x" * 65_536)
-"""Also on both sides of each length that a frame states in another way."""
-BYTES = (b"\x00\x01\xfe\xff", b"", b"\x80" * 126, b"x" * 65_536)
+TEXTS = ("0000000000000001", "日本語 🎉 \u0000", "x" * 125, "x" * 126, "x" * 65_536)
+BYTES = (b"\x00\x01\xfe\xff", b"\x80" * 126, b"x" * 65_536)
+"""On both sides of each length that a frame states in another way. None is empty: Daphne sends no such message
+(daphne/ws_protocol.py), and Quart takes empty bytes for a text (quart/asgi.py)."""
 
 
 @check(ROUTE)
