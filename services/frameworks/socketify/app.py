@@ -176,7 +176,8 @@ def create_app() -> App:
             app.any(form, not_allowed)
     app.get("/sse/:count/:gap", sse)
     app.any("/sse/:count/:gap", not_allowed)
-    app.ws("/ws/echo", {"compression": CompressOptions.SHARED_COMPRESSOR, "message": websocket_echo})
+    options = {"compression": CompressOptions.SHARED_COMPRESSOR, "max_payload_length": 16 << 20}
+    app.ws("/ws/echo", {**options, "message": websocket_echo})
     app.post("/echo", echo)
     app.any("/echo", not_allowed)
     app.any("/*", not_found)
