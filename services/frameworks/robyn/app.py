@@ -6,7 +6,6 @@ templates   "Templating" (JinjaTemplate)
 database    "Modeling Routes" (SQLAlchemy, a sessionmaker without autoflush)
 lifespan    "Middlewares, Events and Websockets" (Handling Events)
 streams     "Server-Sent Events"
-websocket   "WebSockets"
 
 Rust sends what a handler returns: dictionaries and lists through orjson, text unchanged.
 """
@@ -115,12 +114,6 @@ async def sse(request: Request) -> SSEResponse:
     asked = request.path_params
     numbers = paced(contract.clamp_events(asked.get("count")), contract.clamp_gap(asked.get("gap")))
     return SSEResponse(SSEMessage(contract.event_data(number)) async for number in numbers)
-
-
-@app.websocket("/ws/echo")
-async def websocket_echo(websocket: Any) -> None:
-    while True:
-        await websocket.send(await websocket.receive())
 
 
 def segment(path: str, name: str, handler: Any) -> None:
