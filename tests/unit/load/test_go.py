@@ -6,9 +6,14 @@ import subprocess
 
 import pytest
 
+TRIES = 3
+
 
 @pytest.mark.parametrize("binary", ["pace.test", "streams.test"])
 def test_go(binary: str) -> None:
-    # They mostly wait.
-    done = subprocess.run([binary, "-test.parallel=6"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    # They mostly wait; some measure times, for which a machine that runs all tests may be too busy.
+    for _ in range(TRIES):
+        done = subprocess.run([binary, "-test.parallel=6"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+    pytest.fail(done.stdout + done.stderr)
