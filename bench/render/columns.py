@@ -9,6 +9,7 @@ from functools import partial
 from bench.analysis.tables.ranking import Contrast, Figure, Percentile, RankedRow, Ranking
 from bench.core.formats import NOTHING, number
 from bench.render.table import Column, written
+from bench.tools.parsed import Timed
 from bench.words.changes import Change, change, change_of, column_name
 from bench.words.conclusions import RankingText
 from bench.words.latency import in_milliseconds, load_words, percentile_name, spread, standing
@@ -82,6 +83,10 @@ CPU = RankingColumn(
 MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB", "mem.\nMB", figure=_memory)
 
 
+SHORT = {Timed.FIRST_EVENT: "first\n", Timed.EVENT: "late\n"}
+"""On the terminal, above the percentile."""
+
+
 def ranking_columns(words: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
     """From left to right; `name` gives that of a service."""
     yield from (column.per(words.ranking.unit) for column in _columns(words, name))
@@ -116,12 +121,12 @@ def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
     for latency in ranking.latencies:
         for percentile in latency.percentiles:
             name = percentile_name(latency, percentile.metric)
-            brief = latency is ranking.latency or latency.rate is None
+            brief = latency is ranking.latency if latency.rate else percentile is latency.percentiles[0]
             yield RankingColumn(
                 f"{name} at {load_words(latency)}" if several else name,
                 partial(_percentile, percentile),
                 "ms",
-                f"{name.replace(' ', chr(10), 1)}\nms" if brief else "",
+                f"{SHORT.get(latency.timed, '')}{percentile.metric}\nms" if brief else "",
                 figure=partial(_latency, percentile),
             )
 

@@ -97,7 +97,8 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Measurement) -> tuple[
     if status:
         return Outcome.WRONG if status == WRONG_ANSWER else Outcome.TOOL_FAILED, last_words(said)
     reached = "run" if "run" in seen.statuses else "prepare"
-    return Outcome.TOOL_FAILED, last_words(run / step.dir / f"{reached}.txt") or "its window was not reached"
+    silent = f"the load generator ended with status {seen.statuses.get(reached, 0)} and no word, before this window"
+    return Outcome.TOOL_FAILED, last_words(run / step.dir / f"{reached}.txt") or silent
 
 
 def last_words(path: Path) -> str:
